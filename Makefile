@@ -1,0 +1,30 @@
+# `make test` and `make train` need nothing but Python: they make the environment in .venv themselves.
+
+PYTHON ?= python3
+RUNS ?= runs/tiny
+BIN = .venv/bin
+# One XLA device for each core; compiled programs are kept between runs.
+TRAIN = $(BIN)/python train.py --cpu-devices -1 --compile-cache .cache/jax
+
+.PHONY: test train gallery clean
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,plot]'
+	touch $@
+
+# Tests run on every core, whole files at a time, so that what a file compiles is shared.
+test: .venv/installed
+	$(BIN)/python -m pytest -n auto --dist loadfile --durations 10
+
+# FIM-l, then FIM on top of it: about two minutes on two cores. Starts afresh every time.
+train: .venv/installed
+	rm -rf $(RUNS)
+	$(TRAIN) --config configs/tiny_fim_local.py --run $(RUNS)/fim_local
+	$(TRAIN) --config configs/tiny_fim.py --local $(RUNS)/fim_local --run $(RUNS)/fim
+
+gallery: .venv/installed
+	$(BIN)/python -m fimjax.prior.gallery --out gallery.png
+
+clean:
+	rm -rf .venv .cache runs build *.egg-info

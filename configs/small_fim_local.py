@@ -1,0 +1,23 @@
+"""A FIM-l for CPUs (0.4M parameters) with quantiles and the season's phases, on the whole prior."""
+
+from fimjax.config import Config, FIMLocalConfig, PriorConfig, TrainingConfig
+
+LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+
+
+def get_config() -> Config:
+    return Config(
+        model=FIMLocalConfig(
+            width=48, heads=4, layers=3, projection=(2, 2, 2, 1), quantile_levels=LEVELS, season_harmonics=3
+        ),
+        prior=PriorConfig(windows=9, slots=24, max_window_steps=64),
+        training=TrainingConfig(
+            steps=20_000,
+            batch_size=128,
+            schedule="cosine",
+            learning_rate=1e-3,
+            warmup_steps=500,
+            average_decay=0.999,
+            validate_every=500,
+        ),
+    )

@@ -1,0 +1,12 @@
+"""A FIM that trains in a minute on top of tiny_fim_local."""
+
+import dataclasses
+
+from configs.tiny_fim_local import get_config as local_config
+from fimjax.config import Config, FIMConfig
+
+
+def get_config() -> Config:
+    local = local_config()
+    model = FIMConfig(local=local.model, windows=local.prior.windows, heads=4, layers=2, feedforward=2)
+    return dataclasses.replace(local, model=model)

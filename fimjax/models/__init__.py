@@ -1,0 +1,36 @@
+"""The models, and how a config becomes one."""
+
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from fimjax.config import DeepONetConfig, FIMConfig, FIMLocalConfig, ModelConfig
+from fimjax.models.deeponet import DeepONet
+from fimjax.models.fim import FIM
+from fimjax.models.fim_local import FIMLocal
+from fimjax.nn.windows import Windows
+
+_CLASSES = {FIMLocalConfig: FIMLocal, FIMConfig: FIM, DeepONetConfig: DeepONet}
+
+
+def build_model(config: ModelConfig, dtype: Any = jnp.float32) -> nn.Module:
+    """The module that a config describes; `dtype` is that of activations and products, parameters are float32."""
+    return _CLASSES[type(config)](config, dtype)
+
+
+def init_params(model: nn.Module, key: jax.Array) -> dict[str, Any]:
+    """Fresh parameters; their shapes do not depend on the number of series, slots or query times."""
+    scalar = jnp.ones((1,))
+    if isinstance(model, FIM):
+        shape = (1, model.config.windows - 1, 2)
+        windows = Windows(jnp.zeros(shape), jnp.zeros(shape), jnp.ones(shape, bool), *[scalar] * 4)
+        return model.init(key, windows, jnp.ones((1, 1)))["params"]
+    window = (jnp.zeros((1, 2)), jnp.zeros((1, 2)), jnp.ones((1, 2), bool))
+    return model.init(key, *window, jnp.zeros((1, 1)))["params"]
+
+
+def count_params(params: Any) -> int:
+    """Numbers in a tree of parameters."""
+    return sum(x.size for x in jax.tree.leaves(params))

@@ -1,0 +1,77 @@
+"""DeepONet, the classical operator network, as a baseline for interpolation (lab report, section 5.1)."""
+
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+from fimjax.config import DeepONetConfig
+from fimjax.nn.head import apply_head, head_size
+from fimjax.nn.scaling import fit_range, zero_unobserved
+from fimjax.nn.season import Clock
+
+
+class MLP(nn.Module):
+    """Linear layers with LeakyReLU between."""
+
+    width: int
+    layers: int
+    outputs: int
+    dtype: Any = jnp.float32
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        for _ in range(self.layers):
+            x = nn.leaky_relu(nn.Dense(self.width, dtype=self.dtype)(x))
+        return nn.Dense(self.outputs, dtype=jnp.float32)(x.astype(jnp.float32))
+
+
+class DeepONet(nn.Module):
+    """y(t) = <branch(observations), trunk(t)> + bias.
+
+    The classical branch reads a function at m fixed places. Ours are neither fixed nor complete, so it reads m slots
+    of (value, time, observed), filled in order of time; windows with fewer points leave slots empty.
+    """
+
+    config: DeepONetConfig
+    dtype: Any = jnp.float32
+
+    def setup(self):
+        c, outputs = self.config, head_size(self.config.quantile_levels)
+        self.branch = MLP(c.width, c.layers, c.features, self.dtype)
+        self.trunk = MLP(c.width, c.layers, c.features * outputs, self.dtype)
+        self.bias = self.param("bias", nn.initializers.zeros, (outputs,))
+
+    def encode(self, values: jax.Array, times: jax.Array, mask: jax.Array) -> jax.Array:
+        """values, times, mask [B, T], in the unit square -> [B, p]"""
+        order = jnp.argsort(jnp.where(mask, times, jnp.inf), axis=-1)
+        values, times = zero_unobserved(values, mask), zero_unobserved(times, mask)
+        missing = self.config.sensors - mask.shape[-1]
+        if missing < 0:
+            raise ValueError(f"a window of {mask.shape[-1]} slots does not fit DeepONet's {self.config.sensors} sensors")
+        slots = [
+            jnp.pad(jnp.take_along_axis(x.astype(jnp.float32), order, axis=-1), ((0, 0), (0, missing)))
+            for x in (values, times, mask)
+        ]
+        return self.branch(jnp.concatenate(slots, axis=-1))
+
+    def decode(self, h: jax.Array, times: jax.Array) -> jax.Array:
+        """h [B, p], times [B, Q] -> [B, Q, L]"""
+        trunk = self.trunk(times[..., None].astype(jnp.float32))
+        trunk = trunk.reshape(*trunk.shape[:-1], self.config.features, -1)  # [B, Q, p, L]
+        raw = jnp.einsum("bp,bqpl->bql", h, trunk) + self.bias.reshape(1, 1, -1)
+        return apply_head(raw, self.config.quantile_levels)
+
+    def __call__(
+        self,
+        values: jax.Array,
+        times: jax.Array,
+        mask: jax.Array,
+        query_times: jax.Array,
+        clock: Clock | None = None,
+    ) -> jax.Array:
+        """Interpolates one window of each series, [B, Q, L]; the season, if any, is not used."""
+        value_map, time_map = fit_range(values, mask), fit_range(times, mask)
+        h = self.encode(value_map.normalise(values), time_map.normalise(times), mask)
+        return value_map.invert(self.decode(h, time_map.normalise(query_times)))

@@ -1,0 +1,127 @@
+"""FIM, the forecaster: the next window from the embeddings of the last ones (lab report, section 6.2 and table 3)."""
+
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+from fimjax.config import FIMConfig
+from fimjax.models.fim_local import FIMLocal
+from fimjax.nn.embedding import Embedding
+from fimjax.nn.scaling import Affine, fit_moments, fit_range, zero_unobserved
+from fimjax.nn.season import Clock
+from fimjax.nn.statistics import window_statistics
+from fimjax.nn.summary import SummaryAttention
+from fimjax.nn.transformer import TransformerEncoder
+from fimjax.nn.trunk import DenseBlock
+from fimjax.nn.windows import Windows
+
+NARROWEST_WINDOW = 1e-3
+"""Least range of a window, in units of its series: below it a window's wiggles are rounding, not shape."""
+
+
+@struct.dataclass
+class Forecast:
+    """The unseen window of B series, ready to be asked at any time."""
+
+    h: jax.Array  # [B, D], h*_K
+    value_map: Affine  # [B], from the series' units to the decoder's
+    time_map: Affine  # [B], takes the unseen window to the unit interval
+    clock: Clock  # [B], in that unit
+
+
+class Extractor(nn.Module):
+    """eta_0: from the width of the summary back to the width that FIM-l decodes."""
+
+    width: int
+    dtype: Any = jnp.float32
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """[B, 2D] -> [B, D]"""
+        x = DenseBlock(4 * self.width, self.dtype)(x)
+        x = nn.leaky_relu(nn.Dense(2 * self.width, dtype=self.dtype)(x))
+        return nn.Dense(self.width, dtype=self.dtype)(x)
+
+
+class FIM(nn.Module):
+    """From K - 1 seen windows to the K-th, at any time in it.
+
+    Readings taken: K counts the unseen window, so K - 1 are encoded; the extractor follows the summary; the summary
+    has psi_1's heads; the statistics are those of the series scaled to mean 0 and deviation 1, with time in windows
+    before the forecast origin, clipped; the unseen window has no observed range, so the decoder speaks in units of the
+    series, or, with `learned_scale`, in those of a shift and a scale predicted from the summary.
+    """
+
+    config: FIMConfig
+    dtype: Any = jnp.float32
+
+    def setup(self):
+        c, width = self.config, self.config.local.width
+        self.local = FIMLocal(c.local, self.dtype)
+        self.scale_embedding = Embedding(width, self.dtype)  # sigma_0
+        self.window_encoder = TransformerEncoder(  # psi_1
+            c.layers, c.heads, c.feedforward, c.norm_first, self.dtype, c.local.attention
+        )
+        self.summary = SummaryAttention(c.heads, self.dtype, c.local.attention)  # lambda_1
+        self.extractor = Extractor(width, self.dtype)  # eta_0
+        if c.positional_encoding:
+            self.position = self.param("position", nn.initializers.normal(0.02), (c.windows - 1, 2 * width))
+        if c.learned_scale:
+            # Zeros at first: training begins from the plain decoder.
+            self.rescale = nn.Dense(2, dtype=jnp.float32, kernel_init=nn.initializers.zeros)
+
+    def encode(self, windows: Windows) -> Forecast:
+        """Reads the past of each series."""
+        value_map, time_map, clock = fit_series(windows), windows.time_map(), windows.clock()
+        values, times = value_map.normalise(windows.values), time_map.normalise(windows.times)
+        h = self.embed(values, times, windows.mask, clock)  # h_j: [B, W, D]
+
+        statistics = window_statistics(values, times, windows.mask)
+        tokens = jnp.concatenate([h, self.scale_embedding(statistics)], axis=-1)
+        seen = jnp.any(windows.mask, axis=-1)  # [B, W]
+        encoded = self.window_encoder(tokens, seen)
+        if self.config.positional_encoding:
+            # Counted from the forecast origin, so that the newest window has its place however many there are.
+            encoded = encoded + self.position[-encoded.shape[1] :].astype(self.dtype)[None]
+        summary = self.summary(encoded, seen)
+
+        if self.config.learned_scale:
+            shift, log_scale = jnp.moveaxis(self.rescale(summary.astype(jnp.float32)), -1, 0)
+            value_map = value_map.then(Affine(shift, jnp.exp(jnp.clip(log_scale, -5.0, 5.0))))
+        return Forecast(self.extractor(summary), value_map, time_map, clock)
+
+    def decode(self, forecast: Forecast, query_times: jax.Array) -> jax.Array:
+        """The unseen window at query_times [B, Q] -> [B, Q, L], in the units of the series."""
+        times = forecast.time_map.normalise(query_times)
+        return forecast.value_map.invert(self.local.decode(forecast.h, times, self.local.phases(forecast.clock, times)))
+
+    def __call__(self, windows: Windows, query_times: jax.Array) -> jax.Array:
+        """Forecasts each series at query_times [B, Q] -> [B, Q, L], in the units of the series."""
+        return self.decode(self.encode(windows), query_times)
+
+    def embed(self, values: jax.Array, times: jax.Array, mask: jax.Array, clock: Clock) -> jax.Array:
+        """FIM-l's embedding of each window, h_j.
+
+        Args:
+            values, times, mask: [B, W, T], values in units of the series, times in windows since the forecast origin.
+            clock: [B], in the same unit of time.
+
+        Returns:
+            [B, W, D]
+        """
+        batch, count, slots = values.shape
+        values, times, mask = (x.reshape(batch * count, slots) for x in (values, times, mask))
+        times = zero_unobserved(times, mask)
+        value_map = fit_range(values, mask)
+        value_map = value_map.replace(scale=jnp.maximum(value_map.scale, NARROWEST_WINDOW))
+        phases = self.local.phases(clock.repeat(count), times)
+        h = self.local.encode(value_map.normalise(values), fit_range(times, mask).normalise(times), mask, phases)
+        return h.reshape(batch, count, -1)
+
+
+def fit_series(windows: Windows) -> Affine:
+    """The one map of a series' values: mean 0 and deviation 1 over all that was observed."""
+    return fit_moments(windows.values, windows.mask, axes=(-2, -1))

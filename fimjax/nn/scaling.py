@@ -1,0 +1,76 @@
+"""Affine maps that put values and times into the networks' range, fitted on observed points only.
+
+One map serves inputs, targets, query times and the inverse, so that scaling or shifting a series, or its time axis,
+changes an answer by just that.
+"""
+
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+
+@struct.dataclass
+class Affine:
+    """x -> (x - shift) / scale, one shift and one scale for each leading index.
+
+    A scale of zero stands for constant data: normalising leaves it at zero, and inverting gives back the constant
+    whatever the network says.
+    """
+
+    shift: jax.Array  # [...]
+    scale: jax.Array  # [...], not negative
+
+    def normalise(self, x: jax.Array) -> jax.Array:
+        divisor = jnp.where(self.scale > 0, self.scale, 1.0)
+        return (x - _expand(self.shift, x.ndim)) / _expand(divisor, x.ndim)
+
+    def invert(self, z: jax.Array) -> jax.Array:
+        return _expand(self.shift, z.ndim) + _expand(self.scale, z.ndim) * z
+
+    def then(self, inner: "Affine") -> "Affine":
+        """The map whose inverse is `inner`'s followed by this one's."""
+        return Affine(self.invert(inner.shift), self.scale * inner.scale)
+
+
+def _expand(x: jax.Array, ndim: int) -> jax.Array:
+    return jnp.reshape(x, x.shape + (1,) * (ndim - x.ndim))
+
+
+def zero_unobserved(x: jax.Array, mask: jax.Array) -> jax.Array:
+    """Zeros where nothing was observed, so that no content of an empty slot (NaN included) is ever read."""
+    return jnp.where(mask, x, 0.0)
+
+
+def fit_range(x: jax.Array, mask: jax.Array, axes: tuple[int, ...] = (-1,)) -> Affine:
+    """The map that takes the observed minimum to 0 and the observed maximum to 1.
+
+    Args:
+        x: numbers of any shape.
+        mask: bool of the same shape, True = observed.
+        axes: what to reduce over.
+
+    Returns:
+        A map with the remaining axes; shift and scale are 0 where nothing is observed.
+    """
+    lowest = jnp.min(jnp.where(mask, x, jnp.inf), axis=axes)
+    highest = jnp.max(jnp.where(mask, x, -jnp.inf), axis=axes)
+    some = jnp.any(mask, axis=axes)
+    return Affine(jnp.where(some, lowest, 0.0), jnp.where(some, highest - lowest, 0.0))
+
+
+def fit_moments(x: jax.Array, mask: jax.Array, axes: tuple[int, ...] = (-1,)) -> Affine:
+    """The map that gives the observed points mean 0 and standard deviation 1.
+
+    The moments are taken of points already in [0, 1], so that constants come out exact and neither tiny nor huge
+    numbers leave float32's range when squared.
+    """
+    unit = fit_range(x, mask, axes)
+    moved = jnp.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))
+    seen = jnp.moveaxis(mask, axes, range(x.ndim - len(axes), x.ndim))
+    inside = zero_unobserved(unit.normalise(moved), seen)
+    trailing = tuple(range(x.ndim - len(axes), x.ndim))
+    count = jnp.maximum(jnp.sum(seen, axis=trailing), 1)
+    mean = jnp.sum(inside, axis=trailing) / count
+    deviation = zero_unobserved(inside - _expand(mean, x.ndim), seen)
+    spread = jnp.sqrt(jnp.sum(deviation**2, axis=trailing) / count)
+    return unit.then(Affine(mean, spread))

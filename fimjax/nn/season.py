@@ -1,0 +1,40 @@
+"""The phase of the season as a feature of time."""
+
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+
+@struct.dataclass
+class Clock:
+    """What turns a time into a phase of the season; fields have one entry for each leading index of the times."""
+
+    origin: jax.Array  # the time at which the phase is zero
+    step: jax.Array  # the time between two regular steps
+    season: jax.Array  # season length in steps; 1 = none or unknown
+
+    def phases(self, times: jax.Array, harmonics: int) -> jax.Array:
+        """Sines and cosines of the season's phase and its first harmonics, and the season's length.
+
+        A series without a season gets zeros, the sign for "unknown".
+
+        Args:
+            times: [..., T].
+            harmonics: how many multiples of the season's frequency.
+
+        Returns:
+            [..., T, 2 * harmonics + 1], float32.
+        """
+        steps = (times - self.origin[..., None]) / self.step[..., None]
+        season = self.season.astype(jnp.float32)[..., None]
+        multiples = jnp.arange(1, harmonics + 1, dtype=jnp.float32)
+        # The remainder keeps the angle small: far from the origin, float32 would lose the phase.
+        turns = jnp.mod(steps, season) / season
+        angles = 2 * jnp.pi * turns[..., None] * multiples.reshape((1,) * turns.ndim + (harmonics,))
+        length = jnp.broadcast_to(jnp.log(season)[..., None], (*turns.shape, 1))
+        features = jnp.concatenate([jnp.sin(angles), jnp.cos(angles), length], axis=-1)
+        return jnp.where(season[..., None] > 1, features, 0.0)
+
+    def repeat(self, count: int) -> "Clock":
+        """The same clock for each of `count` windows of a series, windows folded into the leading axis."""
+        return jax.tree.map(lambda x: jnp.repeat(x, count, axis=0), self)

@@ -1,0 +1,66 @@
+"""The MLPs around the transformer: phi_3, the trunk phi_5, the projection phi_7."""
+
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+
+
+class DenseBlock(nn.Module):
+    """Linear, LeakyReLU, LayerNorm; the linear layer has no bias, as the report asks for before a LayerNorm."""
+
+    width: int
+    dtype: Any = jnp.float32
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """[..., F] -> [..., D]"""
+        x = nn.leaky_relu(nn.Dense(self.width, use_bias=False, dtype=self.dtype)(x))
+        return nn.LayerNorm(dtype=self.dtype)(x)
+
+
+class TrunkMLP(nn.Module):
+    """phi_5: equal blocks, with the LayerNorm after each layer as the report's table has it."""
+
+    width: int
+    layers: int
+    dtype: Any = jnp.float32
+
+    @nn.compact
+    def __call__(self, x: jax.Array) -> jax.Array:
+        """[..., Q, D] -> [..., Q, D]"""
+        for i in range(self.layers):
+            x = DenseBlock(self.width, self.dtype, name=f"block_{i}")(x)
+        return x
+
+
+class Projection(nn.Module):
+    """phi_7: linear layers from (summary, trunk) down to the outputs.
+
+    The report's "5x Linear (2d -> 1)" cannot be five layers 2d -> 1. Reading taken: five linear layers
+    2d -> 4d -> 4d -> 4d -> d -> outputs with LeakyReLU between, and a LayerNorm after the first and the third.
+
+    The first layer is written as the sum of its two halves, W [h; trunk] = W_h h + W_t trunk, so that the summary's
+    half is computed once for each window and not once for each query time.
+    """
+
+    hidden: tuple[int, ...]
+    outputs: int
+    dtype: Any = jnp.float32
+
+    @nn.compact
+    def __call__(self, summary: jax.Array, trunk: jax.Array) -> jax.Array:
+        """summary [..., D], trunk [..., Q, D] -> [..., Q, L], float32"""
+        first, *rest = self.hidden
+        from_summary = nn.Dense(first, use_bias=False, dtype=self.dtype, name="from_summary")(summary)
+        from_trunk = nn.Dense(first, use_bias=False, dtype=self.dtype, name="from_trunk")(trunk)
+        x = nn.leaky_relu(from_summary[..., None, :] + from_trunk)
+        x = nn.LayerNorm(dtype=self.dtype, name="norm_0")(x)
+        for i, width in enumerate(rest, start=1):
+            normed = i == 2
+            x = nn.leaky_relu(nn.Dense(width, use_bias=not normed, dtype=self.dtype, name=f"hidden_{i}")(x))
+            if normed:
+                x = nn.LayerNorm(dtype=self.dtype, name=f"norm_{i}")(x)
+        # The last layer is float32: it is small, and the loss needs its digits.
+        return nn.Dense(self.outputs, dtype=jnp.float32, name="outputs")(x.astype(jnp.float32))

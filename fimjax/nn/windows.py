@@ -1,0 +1,79 @@
+"""The windowed view of a series that every model reads."""
+
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+from fimjax.nn.scaling import Affine
+from fimjax.nn.season import Clock
+
+
+@struct.dataclass
+class Windows:
+    """The past of B series, cut into W windows of equal duration with T slots each, oldest first.
+
+    What stands in a slot whose mask is False is never read.
+    """
+
+    values: jax.Array  # [B, W, T]
+    times: jax.Array  # [B, W, T]
+    mask: jax.Array  # [B, W, T], True = observed
+    origin: jax.Array  # [B], the time at which the unseen window begins
+    duration: jax.Array  # [B], how long a window lasts, in the unit of the times
+    steps: jax.Array  # [B], how many regular steps that is
+    season: jax.Array  # [B], season length in steps; 1 = none or unknown
+
+    def time_map(self) -> Affine:
+        """Time in windows since the forecast origin: the seen ones end at 0, the unseen one is the unit interval."""
+        return Affine(self.origin, self.duration)
+
+    def clock(self) -> Clock:
+        """The season in that same unit of time."""
+        return Clock(jnp.zeros_like(self.duration), 1 / self.steps.astype(jnp.float32), self.season)
+
+
+def split_windows(
+    times: jax.Array,
+    values: jax.Array,
+    mask: jax.Array,
+    *,
+    steps: jax.Array,
+    step: jax.Array,
+    season: jax.Array,
+    windows: int,
+    slots: int,
+) -> Windows:
+    """Cuts the end of each series into windows that end at its last observation.
+
+    Older points are left out. A window with more points than slots keeps an evenly spread part of them.
+
+    Args:
+        times, values, mask: [B, N], in any order.
+        steps: [B], regular steps that each window lasts, at least the horizon.
+        step: [B], time between two regular steps.
+        season: [B], season length in steps, 1 = none or unknown.
+        windows: W, how many windows; slots: T, room in each.
+    """
+    order = jnp.argsort(jnp.where(mask, times, jnp.inf), axis=-1)
+    times, values, mask = (jnp.take_along_axis(x, order, axis=-1) for x in (times, values, mask))
+    origin = jnp.max(jnp.where(mask, times, -jnp.inf), axis=-1)
+    origin = jnp.where(jnp.any(mask, axis=-1), origin, 0.0)
+    duration = steps.astype(jnp.float32) * step
+
+    # Half a step of slack keeps a point that lies on the border between two windows from rounding into the wrong one.
+    age = (origin[:, None] - times + 0.5 * step[:, None]) / duration[:, None]
+    window = windows - 1 - jnp.floor(jnp.where(mask, age, windows)).astype(jnp.int32)  # [B, N]
+    member = (window[..., None] == jnp.arange(windows)[None, None, :]) & mask[..., None]  # [B, N, W]
+    member = member.astype(jnp.int32)
+    rank = jnp.sum(member * (jnp.cumsum(member, axis=1) - 1), axis=-1)
+    count = jnp.sum(member * jnp.sum(member, axis=1, keepdims=True), axis=-1)  # [B, N], points in the same window
+    slot = jnp.where(count > slots, (rank * slots) // jnp.maximum(count, 1), rank)
+    repeated = (count > slots) & (rank > 0) & (((rank - 1) * slots) // jnp.maximum(count, 1) == slot)
+    slot = jnp.where((window >= 0) & ~repeated, slot, slots)  # `slots` is out of range: dropped
+
+    def place(x: jax.Array) -> jax.Array:
+        empty = jnp.zeros((windows, slots), x.dtype)
+        scatter = jax.vmap(lambda w, s, v: empty.at[w, s].set(v, mode="drop"))
+        return scatter(jnp.maximum(window, 0), slot, x)
+
+    return Windows(place(values), place(times), place(mask), origin, duration, steps, season)

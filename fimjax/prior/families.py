@@ -1,0 +1,46 @@
+"""The registry of families, by the names that PriorWeights gives them."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+
+from fimjax.prior import (
+    chebyshev,
+    counts,
+    dataset_g,
+    ets,
+    gaussian_process,
+    local_linear_trend,
+    random_walk,
+    regimes,
+    sarima,
+    smooth,
+)
+from fimjax.prior.path import Path
+
+
+class Family(NamedTuple):
+    """How to draw one series, and what the observation model may do to it."""
+
+    draw: Callable[[jax.Array, jax.Array, jax.Array], Path]  # (key, times [N], season) -> Path of N steps
+    continuous: bool  # defined at any times, so that they may be irregular
+    may_exponentiate: bool = True
+    may_be_noisy: bool = True
+
+
+FAMILIES: dict[str, Family] = {
+    "rbf": Family(gaussian_process.draw_rbf, continuous=True),
+    "periodic": Family(gaussian_process.draw_periodic, continuous=True),
+    "locally_periodic": Family(gaussian_process.draw_locally_periodic, continuous=True),
+    "linear_periodic": Family(gaussian_process.draw_linear_periodic, continuous=True),
+    "chebyshev": Family(chebyshev.draw, continuous=True),
+    "dataset_g": Family(dataset_g.draw, continuous=True),
+    "smooth": Family(smooth.draw, continuous=True),
+    "ets": Family(ets.draw, continuous=False),
+    "sarima": Family(sarima.draw, continuous=False),
+    "local_linear_trend": Family(local_linear_trend.draw, continuous=False),
+    "random_walk": Family(random_walk.draw, continuous=False),
+    "regimes": Family(regimes.draw, continuous=False),
+    "counts": Family(counts.draw, continuous=False, may_exponentiate=False, may_be_noisy=False),
+}

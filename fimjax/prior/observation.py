@@ -1,0 +1,119 @@
+"""What becomes of a path on its way to the observer: exponentiation, noise, outliers, gaps, a season left untold."""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import random
+
+from fimjax.config import PriorConfig
+from fimjax.prior.distributions import innovations, log_uniform, normal, uniform
+from fimjax.prior.path import Path
+
+GROWTH_RANGE = (0.03, 0.8)
+"""Deviation of the logarithm of an exponentiated series."""
+MAX_EXPONENT = 6.0
+MULTIPLICATIVE_SHARE = 0.2
+"""Share of multiplicative noise among series that were not exponentiated; those that were have no other kind."""
+MAX_FACTOR_EXPONENT = 2.0
+STRIDES = (2, 3, 4)
+MIN_DEVIATION = 1e-3
+
+
+class Spread(NamedTuple):
+    """Mean, deviation and mean magnitude of a path where it is seen."""
+
+    mean: jax.Array
+    deviation: jax.Array
+    magnitude: jax.Array
+
+
+def spread_of(values_N: jax.Array, exists_N: jax.Array) -> Spread:
+    """The spread over the steps that exist; families being of order one, a path that moves less than MIN_DEVIATION is
+    flat, and gets its noise in that unit."""
+    mean = jnp.mean(values_N, where=exists_N)
+    magnitude = jnp.mean(jnp.abs(values_N), where=exists_N)
+    deviation = jnp.std(values_N, where=exists_N)
+    return Spread(mean, jnp.maximum(deviation, MIN_DEVIATION + 1e-5 * magnitude), magnitude)
+
+
+def exponentiate(path: Path, spread: Spread, growth: jax.Array) -> Path:
+    """y -> exp(g (y - mean) / deviation): growth, season and error become multiplicative."""
+
+    def transform(values_N):
+        z_N = (values_N - spread.mean) / spread.deviation
+        return jnp.exp((growth * z_N).clip(-MAX_EXPONENT, MAX_EXPONENT))
+
+    return jax.tree.map(transform, path)
+
+
+def disturb(values_N: jax.Array, spread: Spread, disturbance_N: jax.Array, is_factor: jax.Array) -> jax.Array:
+    """Add a disturbance given in deviations of the values, or multiply by a factor of that size, which keeps signs."""
+    relative = spread.deviation / jnp.maximum(spread.magnitude, 0.5 * spread.deviation)
+    exponent_N = (relative * disturbance_N).clip(-MAX_FACTOR_EXPONENT, MAX_FACTOR_EXPONENT)
+    return jnp.where(is_factor, values_N * jnp.exp(exponent_N), values_N + spread.deviation * disturbance_N)
+
+
+def noise_level(kind: jax.Array, size: jax.Array, config: PriorConfig) -> jax.Array:
+    """Deviation of the measurement noise of two uniform numbers: log-uniform, or the lab's |N(0, 0.1)|, half each."""
+    wide = config.max_noise * log_uniform(size, 0.02, 1.0)
+    return jnp.where(kind < 0.5, wide, jnp.minimum(0.1 * jnp.abs(normal(size)), config.max_noise))
+
+
+def outlier_shifts(numbers_3N: jax.Array, rate: jax.Array) -> jax.Array:
+    """Shifts [N] of 3 to 8 deviations, up or down, at a rate; zero elsewhere."""
+    sizes_N = uniform(numbers_3N[0], 3.0, 8.0) * jnp.where(numbers_3N[1] < 0.5, -1.0, 1.0)
+    return jnp.where(numbers_3N[2] < rate, sizes_N, 0.0)
+
+
+def draw_values(
+    key: jax.Array,
+    path: Path,
+    exists_N: jax.Array,
+    may_exponentiate: jax.Array,
+    may_be_noisy: jax.Array,
+    config: PriorConfig,
+) -> Path:
+    """The values as they are measured: clean as the truth, noisy with measurement noise and outliers."""
+    number_key, noise_key, outlier_key = random.split(key, 3)
+    is_exponential, growth, is_noisy, kind, size, is_factor, has_outliers, rate = random.uniform(number_key, (8,))
+
+    is_exponential = may_exponentiate & (is_exponential < config.exponential)
+    exponentials = exponentiate(path, spread_of(path.noisy, exists_N), log_uniform(growth, *GROWTH_RANGE))
+    path = jax.tree.map(lambda a, b: jnp.where(is_exponential, a, b), exponentials, path)
+
+    spread = spread_of(path.noisy, exists_N)
+    is_factor = is_exponential | (is_factor < MULTIPLICATIVE_SHARE)
+    level = noise_level(kind, size, config) * (may_be_noisy & (is_noisy < config.noise))
+    noise_N = level * innovations(noise_key, path.noisy.shape[0], heavy_share=0.1)
+    shifts_N = outlier_shifts(random.uniform(outlier_key, (3, path.noisy.shape[0])), uniform(rate, 0.005, 0.04))
+    shifts_N = shifts_N * (may_be_noisy & (has_outliers < config.outliers))
+    return path._replace(noisy=disturb(path.noisy, spread, noise_N + shifts_N, is_factor))
+
+
+def draw_observed(key: jax.Array, n: int, config: PriorConfig) -> jax.Array:
+    """True [n] where a step is observed: everywhere, at random (losing up to max_missing), or at a regular stride."""
+    numbers = random.uniform(key, (5 + n,))
+    is_missing, kind, rate, stride, offset = numbers[:5]
+    observed_N = numbers[5:] >= rate * config.max_missing
+    # A stride s leaves out 1 - 1 / s; those that leave out more than they may are not drawn.
+    strides = [s for s in STRIDES if 1 - 1 / s <= config.max_missing]
+    if strides:
+        stride = jnp.array(strides)[jnp.floor(stride * len(strides)).astype(jnp.int32)]
+        at_stride_N = (jnp.arange(n) + jnp.floor(offset * stride).astype(jnp.int32)) % stride == 0
+        observed_N = jnp.where(kind < 0.5, at_stride_N, observed_N)
+    return observed_N | (is_missing >= config.missing)
+
+
+def keep_two(observed_KT: jax.Array, valid_KT: jax.Array) -> jax.Array:
+    """Observe the last two valid slots of the last seen window and of the target where fewer than two are observed."""
+    valid_after_KT = jnp.cumsum(valid_KT[:, ::-1], axis=1)[:, ::-1]
+    last_two_KT = valid_KT & (valid_after_KT <= 2)
+    is_starved_K = jnp.sum(observed_KT & valid_KT, axis=1) < 2
+    is_latest_K = jnp.arange(valid_KT.shape[0]) >= valid_KT.shape[0] - 2
+    return (observed_KT & valid_KT) | (last_two_KT & (is_starved_K & is_latest_K)[:, None])
+
+
+def told_season(u: jax.Array, season: jax.Array, config: PriorConfig) -> jax.Array:
+    """The season as the model hears of it: 1 if it is hidden."""
+    return jnp.where(u < config.hidden_season, 1, season)

@@ -1,0 +1,145 @@
+"""A training run from its config to its last checkpoint, top to bottom."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+
+from fimjax.config import Config, ConfigError, FIMConfig, FIMLocalConfig, differing_keys
+from fimjax.models import build_model, count_params, init_params
+from fimjax.training.checkpoint import CheckpointError, Checkpoints, load_params, write_config
+from fimjax.training.interrupt import StopRequest
+from fimjax.training.losses import Params
+from fimjax.training.metrics import MetricsLog, ProgressReport
+from fimjax.training.parallel import Devices, first, parallel_training, parallel_validation, replicate
+from fimjax.training.step import PARAMS_STREAM, init_state, stream_key
+from fimjax.training.validation import baseline_name
+
+
+class TrainingDiverged(RuntimeError):
+    """Too many non-finite steps in a row."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended."""
+
+    step: int
+    metrics: dict[str, float]  # of the last validation; empty if there was none
+    stopped: bool  # by a signal, before the last step
+
+
+def compute_dtype(config: Config) -> jnp.dtype:
+    return jnp.dtype(config.training.precision)
+
+
+def initial_params(config: Config, local_run: Path | None) -> Params:
+    """Fresh parameters, with FIM-l's from its own run where one is given."""
+    model = build_model(config.model)
+    params = jax.jit(lambda key: init_params(model, key))(stream_key(config.training.seed, PARAMS_STREAM))
+    if not isinstance(config.model, FIMConfig):
+        if local_run is not None:
+            raise ConfigError(f"local: a pretrained FIM-l is for FIM, not for {type(config.model).__name__}")
+        return params
+    if local_run is None:
+        if config.model.freeze_local:
+            raise ConfigError(
+                "model.freeze_local: FIM needs a pretrained FIM-l to freeze; give its run with --local, "
+                "or train everything with --model.no-freeze-local"
+            )
+        return params
+    local_config, local_params = load_params(local_run)
+    if not isinstance(local_config.model, FIMLocalConfig):
+        raise ConfigError(f"local: {local_run} is a run of {type(local_config.model).__name__}, not of FIM-l")
+    differences = differing_keys(local_config.model, config.model.local, "model.local.")
+    if differences:
+        raise ConfigError(f"local: the FIM-l in {local_run} is another one: {'; '.join(differences)}")
+    return {**params, "local": local_params}
+
+
+def train(
+    config: Config, run: Path, *, local_run: Path | None = None, resume: bool = False, devices: Devices = None
+) -> Outcome:
+    """Trains until the last step, a signal, or divergence.
+
+    Args:
+        config: everything that the result depends on.
+        run: folder for checkpoints, metrics and config; must not hold a run yet, unless resumed.
+        local_run: run of a pretrained FIM-l, for FIM.
+        resume: go on from the latest checkpoint in `run`, if there is one.
+        devices: which to use; None for all of all hosts.
+    """
+    training = config.training
+    model = build_model(config.model, compute_dtype(config))
+    train_steps = parallel_training(config, model, devices)
+    validate = parallel_validation(config, model, devices)
+    main = jax.process_index() == 0
+
+    run.mkdir(parents=True, exist_ok=True)
+    checkpoints = Checkpoints(run, config, devices)
+    start = checkpoints.latest_step or 0
+    if start and not resume:
+        checkpoints.close()
+        raise CheckpointError(f"{run}: holds a run at step {start}; resume it or choose another folder")
+
+    if start:
+        like = jax.eval_shape(lambda key: init_state(config, init_params(model, key)), jax.random.key(0))
+        state = replicate(checkpoints.restore(like), devices)
+    else:
+        state = replicate(init_state(config, initial_params(config, local_run)), devices)
+
+    log = MetricsLog(run, start) if main else None
+    report = ProgressReport(training.steps, start, training.batch_size, type(model).__name__) if main else None
+    if main:
+        write_config(run, config)
+        parameters = count_params(jax.eval_shape(lambda key: init_params(model, key), jax.random.key(0)))
+        where = f"{jax.device_count()} {jax.devices()[0].platform} device(s) in {jax.process_count()} process(es)"
+        report.say(f"{type(model).__name__}: {parameters:,} parameters, {where}, {run}")
+
+    def note(step: int, metrics) -> None:
+        """Looks at the metrics of a step that has already been followed by the next one."""
+        values = {name: value.item() for name, value in first(metrics).items()}
+        if values["bad_run"] >= training.max_bad_steps:
+            kept = checkpoints.latest_step
+            raise TrainingDiverged(
+                f"{values['bad_run']:.0f} non-finite steps in a row up to step {step}; "
+                + (f"the checkpoint of step {kept} in {run} is intact" if kept else "there was no checkpoint yet")
+            )
+        if main and (step % training.log_every < training.steps_per_dispatch or step == training.steps):
+            values["series_per_second"] = report.update(step, values["loss"])
+            log.write("train", step, values)
+
+    step, pending, validation = start, None, {}
+    try:
+        with StopRequest() as stop:
+            while step < training.steps:
+                state, metrics = train_steps(state)
+                step += training.steps_per_dispatch
+                if pending is not None:
+                    note(*pending)
+                pending = (step, metrics)
+                if step % training.validate_every == 0 or step >= training.steps:
+                    note(*pending)
+                    pending = None
+                    validation = {name: value.item() for name, value in first(validate(state)).items()}
+                    checkpoints.save(step, state, validation)
+                    if main:
+                        log.write("validation", step, validation)
+                        report.say(f"step {step:,}: {describe(validation, baseline_name(model))}")
+                elif stop.agreed(step, training.log_every):
+                    checkpoints.save(step, state)
+                    break
+    finally:
+        checkpoints.wait()
+        checkpoints.close()
+        if main:
+            report.close()
+            log.close()
+    return Outcome(step, validation, step < training.steps)
+
+
+def describe(validation: dict[str, float], baseline: str) -> str:
+    """Both root mean squared errors and their ratio, in a sentence."""
+    error, reference = validation["mse"] ** 0.5, validation["baseline_mse"] ** 0.5
+    return f"validation error {error:.4f}, {baseline} {reference:.4f}, ratio {error / reference:.2f}"

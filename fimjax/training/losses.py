@@ -1,0 +1,135 @@
+"""What is minimised: squared error against the clean function, or pinball loss against noisy values."""
+
+from collections.abc import Callable
+from typing import Any
+
+import flax.linen as nn
+import jax
+import jax.numpy as jnp
+from flax import struct
+
+from fimjax.config import TrainingConfig
+from fimjax.models.fim import FIM, fit_series
+from fimjax.nn.scaling import Affine, fit_range
+from fimjax.nn.season import Clock
+from fimjax.prior.sampler import Sample
+
+Params = dict[str, Any]
+
+
+def pinball(targets: jax.Array, quantiles: jax.Array, levels: tuple[float, ...]) -> jax.Array:
+    """max(q (y - f), (q - 1) (y - f)), averaged over the levels: [..., Q], [..., Q, L] -> [..., Q]."""
+    q = jnp.asarray(levels).reshape((1,) * targets.ndim + (len(levels),))
+    error = targets[..., None] - quantiles
+    return jnp.mean(jnp.maximum(q * error, (q - 1) * error), axis=-1)
+
+
+@struct.dataclass
+class Mean:
+    """A mean as its numerator and denominator, so that shares of unequal count average exactly over devices."""
+
+    total: jax.Array
+    count: jax.Array
+
+    @property
+    def value(self) -> jax.Array:
+        return self.total / jnp.where(self.count > 0, self.count, 1.0)
+
+
+def mean_over_series(errors: jax.Array, valid: jax.Array) -> Mean:
+    """The mean error of each series over its valid places, then over series: each counts equally, long or short.
+
+    Args:
+        errors: [B, Q]; valid: [B, Q], bool; series without a valid place are not counted.
+    """
+    places = jnp.sum(valid, axis=-1)
+    by_series = jnp.sum(jnp.where(valid, errors, 0.0), axis=-1) / jnp.maximum(places, 1)
+    return Mean(jnp.sum(by_series), jnp.sum(places > 0).astype(jnp.float32))
+
+
+def similarity_distance(predicted: jax.Array, true: jax.Array) -> jax.Array:
+    """|cos(h*_K, h_K) - 1| of each series (report, section 8.2): [B, D], [B, D] -> [B]."""
+    predicted, true = predicted.astype(jnp.float32), true.astype(jnp.float32)
+    norms = jnp.linalg.norm(predicted, axis=-1) * jnp.linalg.norm(true, axis=-1)
+    cosine = jnp.sum(predicted * true, axis=-1) / jnp.maximum(norms, 1e-8)
+    return jnp.abs(cosine - 1)
+
+
+def prediction_errors(
+    out: jax.Array,
+    clean: jax.Array,
+    noisy: jax.Array,
+    value_map: Affine,
+    valid: jax.Array,
+    levels: tuple[float, ...],
+    clip: float,
+) -> tuple[jax.Array, jax.Array]:
+    """The error at each query time, in the units of `value_map`.
+
+    A value is held against the clean function. Quantiles are held against noisy values: trained on clean ones they
+    would leave out the noise and be far too narrow. Series without any spread have no scale to be judged by and are
+    left out.
+
+    Args:
+        out: [B, Q, L]; clean, noisy, valid: [B, Q]; value_map: [B].
+
+    Returns:
+        errors [B, Q], and where they count [B, Q].
+    """
+    out = value_map.normalise(out)
+    targets = value_map.normalise(noisy if levels else clean)
+    targets = jnp.clip(targets, -clip, clip)
+    errors = pinball(targets, out, levels) if levels else jnp.square(targets - out[..., 0])
+    return errors, valid & (value_map.scale > 0)[:, None]
+
+
+def target_window(sample: Sample) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+    """Times, clean values, noisy values and validity of the K-th window, each [B, T]."""
+    return sample.times[:, -1], sample.clean[:, -1], sample.noisy[:, -1], sample.valid[:, -1]
+
+
+def fold_windows(sample: Sample) -> dict[str, Any]:
+    """All K windows of all series as windows of their own, for the interpolators: fields [B * K, T]."""
+    batch, count, slots = sample.times.shape
+    fields = {
+        name: getattr(sample, name).reshape(batch * count, slots)
+        for name in ("noisy", "times", "observed", "clean", "valid")
+    }
+    clock = Clock(sample.origin, sample.duration / sample.steps.astype(jnp.float32), sample.season)
+    return {**fields, "clock": clock.repeat(count)}
+
+
+def interpolate(model: nn.Module, params: Params, folded: dict[str, Any]) -> jax.Array:
+    """An interpolator's answer at every slot of every window, [B * K, T, L]."""
+    inputs = (folded["noisy"], folded["times"], folded["observed"], folded["times"], folded["clock"])
+    return model.apply({"params": params}, *inputs)
+
+
+def make_loss(model: nn.Module, training: TrainingConfig) -> Callable[[Params, Sample], Mean]:
+    """The loss of a model on a batch, a pure function of parameters and sample."""
+    levels, clip = model.config.quantile_levels, training.target_clip
+
+    def interpolation_loss(params: Params, sample: Sample) -> Mean:
+        folded = fold_windows(sample)
+        out = interpolate(model, params, folded)
+        # A quantile of a point that the network has just read would teach it to copy, so only the others count.
+        asked = folded["valid"] & ~folded["observed"] if levels else folded["valid"]
+        value_map = fit_range(folded["noisy"], folded["observed"])
+        return mean_over_series(
+            *prediction_errors(out, folded["clean"], folded["noisy"], value_map, asked, levels, clip)
+        )
+
+    def forecasting_loss(params: Params, sample: Sample) -> Mean:
+        past, (times, clean, noisy, valid) = sample.past(), target_window(sample)
+        forecast = model.apply({"params": params}, past, method="encode")
+        out = model.apply({"params": params}, forecast, times, method="decode")
+        value_map = fit_series(past)
+        errors, counted = prediction_errors(out, clean, noisy, value_map, valid, levels, clip)
+        if model.config.similarity_weight > 0:
+            window = (value_map.normalise(noisy), past.time_map().normalise(times), valid)
+            true = model.apply({"params": params}, *(x[:, None] for x in window), past.clock(), method="embed")
+            distance = similarity_distance(forecast.h, jax.lax.stop_gradient(true[:, 0]))
+            errors = errors + model.config.similarity_weight * distance[:, None]
+        return mean_over_series(errors, counted)
+
+    return forecasting_loss if isinstance(model, FIM) else interpolation_loss

@@ -1,0 +1,84 @@
+"""Where the numbers of a run go: a JSONL file, TensorBoard, and a progress bar with loss, speed and time left."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+METRICS_FILE = "metrics.jsonl"
+
+
+class MetricsLog:
+    """One JSON object a line, with `step` and `phase`; TensorBoard gets the same numbers."""
+
+    def __init__(self, run: Path, resumed_from: int):
+        from tensorboardX import SummaryWriter
+
+        self._path = run / METRICS_FILE
+        self._forget_after(resumed_from)
+        self._file = self._path.open("a")
+        self._board = SummaryWriter(str(run / "tensorboard"), purge_step=resumed_from + 1)
+
+    def write(self, phase: str, step: int, metrics: dict[str, float]) -> None:
+        self._file.write(json.dumps({"phase": phase, "step": step, **metrics}) + "\n")
+        self._file.flush()
+        for name, value in metrics.items():
+            self._board.add_scalar(f"{phase}/{name}", value, step)
+
+    def close(self) -> None:
+        self._file.close()
+        self._board.close()
+
+    def _forget_after(self, step: int) -> None:
+        """Drops lines of steps that a resumed run will do again."""
+        if not self._path.exists():
+            return
+        kept = [line for line in self._path.read_text().splitlines(keepends=True) if json.loads(line)["step"] <= step]
+        partial = self._path.with_suffix(".partial")
+        partial.write_text("".join(kept))
+        os.replace(partial, self._path)
+
+
+class ProgressReport:
+    """A bar on a terminal; a line now and then elsewhere."""
+
+    def __init__(self, total: int, start: int, batch_size: int, title: str):
+        self._console = Console(stderr=True)
+        self._batch_size, self._total, self._start, self._title = batch_size, total, start, title
+        self._began = self._last_time = time.perf_counter()
+        self._last_step = start
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("loss {task.fields[loss]}"),
+            TextColumn("{task.fields[rate]} series/s"),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=self._console,
+            disable=not self._console.is_terminal,
+        )
+        self._task = self._progress.add_task(title, total=total, completed=start, loss="-", rate="-")
+        self._progress.start()
+
+    def update(self, step: int, loss: float) -> float:
+        """Shows a step; returns series per second since the last call."""
+        now = time.perf_counter()
+        rate = (step - self._last_step) * self._batch_size / max(now - self._last_time, 1e-9)
+        self._last_time, self._last_step = now, step
+        self._progress.update(self._task, completed=step, loss=f"{loss:.4f}", rate=f"{rate:,.0f}")
+        if not self._console.is_terminal:
+            left = (now - self._began) / max(step - self._start, 1) * (self._total - step)
+            line = f"{self._title} {step}/{self._total}  loss {loss:.4f}  {rate:,.0f} series/s  {left:.0f} s left"
+            print(line, file=sys.stderr, flush=True)
+        return rate
+
+    def say(self, text: str) -> None:
+        """A line above the bar."""
+        self._progress.console.print(text, highlight=False)
+
+    def close(self) -> None:
+        self._progress.stop()

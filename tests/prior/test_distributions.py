@@ -1,0 +1,40 @@
+"""The quantile functions against scipy's distributions."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import stats
+
+from fimjax.prior import distributions
+from tests.prior.quick import quick_jit
+
+N = 20_000
+
+
+@pytest.mark.parametrize(
+    "function, law",
+    [
+        (lambda u: distributions.log_uniform(u[0], 0.1, 10.0), stats.loguniform(0.1, 10.0)),
+        (lambda u: distributions.normal(u[0]), stats.norm()),
+        (lambda u: distributions.beta(u[:5], u[5:], 2, 5), stats.beta(2, 5)),
+        (lambda u: distributions.beta(u[:5], u[5:], 5, 1), stats.beta(5, 1)),
+        (lambda u: distributions.beta_half_three(u[:4]), stats.beta(0.5, 3)),
+    ],
+    ids=["log_uniform", "normal", "beta_2_5", "beta_5_1", "beta_half_three"],
+)
+def test_law(function, law):
+    drawn = quick_jit(jax.vmap(function))(jax.random.uniform(jax.random.key(1), (N, 10)))
+    assert stats.kstest(np.asarray(drawn), law.cdf).statistic < 1.6 / np.sqrt(N)
+
+
+@pytest.mark.parametrize("heavy_share, law", [(0.0, stats.norm()), (1.0, stats.t(3, scale=3**-0.5))])
+def test_innovations_are_normal_or_students_t(heavy_share, law):
+    drawn = np.asarray(distributions.innovations(jax.random.key(2), N, heavy_share))
+    assert stats.kstest(drawn, law.cdf).statistic < 1.6 / np.sqrt(N)
+    assert np.abs(drawn).max() <= distributions.HEAVY_BOUND
+
+
+def test_extreme_numbers_give_finite_values():
+    ends = jnp.array([0.0, 1.0 - 2.0**-23])
+    assert jnp.isfinite(distributions.normal(ends)).all() and jnp.isfinite(distributions.exponential(ends)).all()

@@ -1,0 +1,136 @@
+"""The observation model: each part does what was asked of it, and no more."""
+
+import dataclasses
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fimjax.config import PriorConfig
+from fimjax.prior import observation
+from fimjax.prior.path import Path, exact
+from tests.prior.quick import quick_jit
+
+N = 400
+QUIET = PriorConfig(exponential=0.0, noise=0.0, outliers=0.0, missing=0.0)
+EVERYWHERE = jnp.ones(N, bool)
+WAVE = jnp.sin(jnp.arange(N) / 7.0) * 3.0 + 20.0
+
+
+@functools.partial(quick_jit, static_argnames="config")
+def measure_all(keys, path, may_exponentiate, may_be_noisy, config):
+    draw = functools.partial(observation.draw_values, config=config)
+    return jax.vmap(draw, in_axes=(0, None, None, None, None))(keys, path, EVERYWHERE, may_exponentiate, may_be_noisy)
+
+
+def measure(config, number=500, path=None, may_exponentiate=True, may_be_noisy=True):
+    path = exact(WAVE) if path is None else path
+    keys = jax.random.split(jax.random.key(0), number)
+    values = measure_all(keys, path, may_exponentiate, may_be_noisy, config)
+    return jax.tree.map(np.asarray, values)
+
+
+def test_a_quiet_observer_changes_nothing():
+    path = measure(QUIET, number=3)
+    np.testing.assert_array_equal(path.noisy, np.broadcast_to(WAVE, (3, N)))
+    np.testing.assert_array_equal(path.clean, np.broadcast_to(WAVE, (3, N)))
+
+
+def test_exponentials_are_positive_with_a_spread_as_asked():
+    path = measure(dataclasses.replace(QUIET, exponential=1.0, noise=1.0, outliers=1.0), path=exact(WAVE - 50.0))
+    assert (path.clean > 0).all() and (path.noisy > 0).all()
+    spread = np.log(path.clean).std(axis=1)
+    low, high = observation.GROWTH_RANGE
+    assert spread.min() >= low * 0.99 and spread.max() <= high * 1.01 and spread.max() > 10 * spread.min()
+
+
+def test_share_of_exponentials_and_the_family_that_must_not():
+    config = dataclasses.replace(QUIET, exponential=0.6)
+    changed = (measure(config).clean != np.asarray(WAVE)).any(axis=1)
+    assert 0.5 < changed.mean() < 0.7
+    assert (measure(config, may_exponentiate=False).clean == np.asarray(WAVE)).all()
+
+
+def test_exponentiation_is_of_the_standardised_path():
+    spread = observation.spread_of(WAVE, EVERYWHERE)
+    z = (np.asarray(WAVE) - np.asarray(WAVE).mean()) / np.asarray(WAVE).std()
+    np.testing.assert_allclose(observation.exponentiate(exact(WAVE), spread, 0.5).clean, np.exp(0.5 * z), rtol=1e-3)
+
+
+@pytest.mark.parametrize("is_factor", [False, True])
+@pytest.mark.parametrize("level", [0.05, 0.4])
+def test_noise_has_the_deviation_asked_for(is_factor, level):
+    noise = level * jax.random.normal(jax.random.key(1), (N,))
+    spread = observation.spread_of(WAVE, EVERYWHERE)
+    disturbed = observation.disturb(WAVE, spread, noise, is_factor)
+    np.testing.assert_allclose(jnp.std(disturbed - WAVE), level * jnp.std(WAVE), rtol=0.1)
+
+
+def test_noise_levels_lie_within_bounds_in_both_halves():
+    u = jax.random.uniform(jax.random.key(2), (2, 2_000))
+    level = np.asarray(jax.vmap(lambda k, s: observation.noise_level(k, s, QUIET))(*u))
+    assert level.min() >= 0 and level.max() <= QUIET.max_noise
+    wide = np.asarray(u[0]) < 0.5
+    assert 0.01 <= level[wide].min() < 0.012 and level[wide].max() > 0.45
+    np.testing.assert_allclose(level[~wide].mean(), 0.1 * np.sqrt(2 / np.pi), rtol=0.1)
+    none = dataclasses.replace(QUIET, max_noise=0.0)
+    assert not jax.vmap(lambda k, s: observation.noise_level(k, s, none))(*u).any()
+
+
+def test_noise_is_on_noisy_only_in_its_share_and_never_on_counts():
+    config = dataclasses.replace(QUIET, noise=0.7)
+    path = measure(config)
+    assert (path.clean == np.asarray(WAVE)).all()
+    assert 0.6 < (path.noisy != path.clean).any(axis=1).mean() < 0.8
+    still = measure(config, may_be_noisy=False)
+    assert (still.noisy == still.clean).all()
+
+
+def test_outliers_are_few_and_far():
+    path = measure(dataclasses.replace(QUIET, outliers=1.0))
+    shift = np.abs(path.noisy - path.clean)
+    assert 0.003 < (shift > 0).mean() < 0.05 and (shift > 0).any(axis=1).mean() > 0.8
+    assert shift[shift > 0].min() > 2.0 * np.asarray(WAVE).std()
+
+
+def test_innovations_of_the_path_are_kept():
+    path = Path(clean=WAVE, noisy=WAVE + 1.0)
+    np.testing.assert_allclose(measure(QUIET, 3, path).noisy, np.broadcast_to(WAVE + 1.0, (3, N)))
+
+
+def gaps(config, number=600):
+    draw = quick_jit(jax.vmap(lambda key: observation.draw_observed(key, N, config)))
+    return np.asarray(draw(jax.random.split(jax.random.key(3), number)))
+
+
+def test_share_of_series_with_gaps():
+    assert gaps(QUIET).all()
+    assert 0.3 < (~gaps(dataclasses.replace(QUIET, missing=0.4))).any(axis=1).mean() < 0.5
+
+
+def test_gaps_are_random_or_a_regular_stride_within_the_limit():
+    observed = gaps(dataclasses.replace(QUIET, missing=1.0, max_missing=0.75))
+    spacings = [np.unique(np.diff(np.flatnonzero(row))) for row in observed]
+    regular = [int(s[0]) for s in spacings if len(s) == 1 and s[0] > 1]
+    assert 0.4 < len(regular) / len(observed) < 0.6 and set(regular) == set(observation.STRIDES)
+    assert (~observed).mean(axis=1).max() < 0.82
+    limited = gaps(dataclasses.replace(QUIET, missing=1.0, max_missing=0.3))
+    assert (~limited).mean(axis=1).max() < 0.4
+
+
+def test_keep_two_restores_the_last_slots_of_starved_windows():
+    valid = jnp.array([[True, True, True, False], [True, True, True, False], [True, True, True, True]])
+    observed = jnp.array([[False] * 4, [True, False, False, True], [True, True, False, False]])
+    kept = observation.keep_two(observed, valid)
+    np.testing.assert_array_equal(kept[0], [False] * 4)  # an early window may be empty
+    np.testing.assert_array_equal(kept[1], [True, True, True, False])
+    np.testing.assert_array_equal(kept[2], [True, True, False, False])
+
+
+def test_hidden_season_share():
+    u = jax.random.uniform(jax.random.key(4), (4_000,))
+    told = jax.vmap(lambda x: observation.told_season(x, 12, PriorConfig()))(u)
+    assert set(np.asarray(told)) == {1, 12}
+    np.testing.assert_allclose((told == 1).mean(), PriorConfig().hidden_season, atol=0.02)

@@ -1,0 +1,161 @@
+"""Geometry and reproducibility of the batches; a few cheap families stand for all."""
+
+import dataclasses
+import functools
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fimjax.config import ConfigError, PriorConfig, PriorWeights
+from fimjax.nn.windows import Windows
+from fimjax.prior.families import FAMILIES
+from fimjax.prior.sampler import family_counts, sample_group, sample_groups
+from tests.prior.quick import quick_jit
+
+
+def only(**weights):
+    return PriorWeights(**{**dict.fromkeys(FAMILIES, 0.0), **weights})
+
+
+CONFIG = PriorConfig(weights=only(chebyshev=1.0, random_walk=1.0), group_size=24)
+THINNED = dataclasses.replace(CONFIG, weights=only(chebyshev=1.0), slots=20, irregular=1.0, windows=3)
+GROUPS = 40
+draw = quick_jit(sample_groups, static_argnames=("n_groups", "config"))
+
+
+@functools.cache
+def drawn(config=CONFIG):
+    return jax.tree.map(np.asarray, draw(jax.random.key(0), 0, n_groups=GROUPS, config=config))
+
+
+def test_shapes_and_types():
+    sample = drawn()
+    b, shape = GROUPS * CONFIG.group_size, (GROUPS * CONFIG.group_size, CONFIG.windows, CONFIG.slots)
+    chex.assert_shape([sample.times, sample.noisy, sample.clean, sample.observed, sample.valid], shape)
+    chex.assert_shape([sample.origin, sample.duration, sample.steps, sample.season], (b,))
+    chex.assert_type([sample.times, sample.noisy, sample.clean, sample.origin, sample.duration], np.float32)
+    chex.assert_type([sample.observed, sample.valid], bool)
+    chex.assert_type([sample.steps, sample.season], np.int32)
+    chex.assert_tree_all_finite(sample)
+
+
+@pytest.mark.parametrize("config", [CONFIG, THINNED], ids=["all_slots", "thinned"])
+def test_times_rise_and_windows_hold_their_own(config):
+    sample = drawn(config)
+    steps = sample.steps[:, None, None]
+    end = sample.origin[:, None, None] + steps * (np.arange(config.windows) - config.windows + 2)[None, :, None]
+    inside = (sample.times <= end) & (sample.times > end - steps)
+    assert inside[sample.valid].all()
+    for i in range(len(sample.origin)):
+        times = sample.times[i][sample.valid[i]]
+        assert (np.diff(times) > 0).all()
+    assert (sample.times[:, :-1] <= sample.origin[:, None, None])[sample.valid[:, :-1]].all()
+    assert (sample.times[:, -1] > sample.origin[:, None])[sample.valid[:, -1]].all()
+    np.testing.assert_array_equal(sample.duration, sample.steps)
+    np.testing.assert_array_equal(sample.origin, config.total_steps - 1 - sample.steps)
+
+
+def test_regular_series_have_one_slot_a_step_and_irregular_ones_do_occur():
+    sample = drawn()
+    target = sample.valid[:, -1]
+    np.testing.assert_array_equal(target.sum(axis=1), sample.steps)
+    whole = np.array([(t[v] == np.round(t[v])).all() for t, v in zip(sample.times, sample.valid)])
+    for i in np.flatnonzero(whole):
+        np.testing.assert_array_equal(np.diff(sample.times[i][sample.valid[i]]), 1.0)
+    is_continuous = np.tile(np.arange(CONFIG.group_size) < 12, GROUPS)  # Chebyshev expansions
+    assert whole[~is_continuous].all()
+    np.testing.assert_allclose((~whole[is_continuous]).mean(), CONFIG.irregular, atol=0.06)
+
+
+def test_long_windows_are_thinned_to_their_slots_evenly():
+    sample = drawn(THINNED)
+    long = sample.steps > THINNED.slots
+    assert long.any() and (sample.valid[long, -1].sum(axis=1) == THINNED.slots).all()
+    gaps = np.diff(np.round(sample.times[long, -1]), axis=1) / sample.steps[long, None] * THINNED.slots
+    assert gaps.max() < 2.2
+
+
+def test_observed_slots_are_valid_and_enough():
+    sample = drawn()
+    assert sample.valid[sample.observed].all()
+    context = sample.valid[:, :-1].sum(axis=(1, 2))
+    assert (sample.observed[:, -1].sum(axis=1) >= 2).all()
+    assert (sample.observed[:, -2].sum(axis=1) >= np.minimum(2, context)).all()
+    share = sample.observed.sum() / sample.valid.sum()
+    assert 0.7 < share < 0.9
+
+
+def test_a_single_step_of_history_is_observed():
+    config = dataclasses.replace(CONFIG, min_context=1, short_history=1.0, missing=1.0, weights=only(random_walk=1.0))
+    sample = drawn(config)
+    assert (sample.valid[:, :-1].sum(axis=(1, 2)) == 1).any()
+    assert (sample.observed[:, :-1].sum(axis=(1, 2)) >= 1).all()
+
+
+def test_lengths_horizons_and_seasons_cover_their_ranges():
+    sample = drawn()
+    context = sample.valid[:, :-1].sum(axis=(1, 2))
+    assert context.min() == CONFIG.min_context and context.max() > 350 and (context <= 12).mean() > 0.05
+    assert sample.steps.min() == CONFIG.min_window_steps and sample.steps.max() > 0.95 * CONFIG.max_window_steps
+    assert set(sample.season) == set(CONFIG.seasons)
+    told = np.mean(np.array(CONFIG.seasons) > 1) * (1 - CONFIG.hidden_season)
+    np.testing.assert_allclose((sample.season > 1).mean(), told, atol=0.05)
+
+
+def test_history_ends_at_the_target_and_is_cut_in_its_share():
+    sample = drawn()
+    full = sample.valid[:, :-1].sum(axis=(1, 2)) == (CONFIG.windows - 1) * sample.steps
+    np.testing.assert_allclose((~full).mean(), CONFIG.short_history, atol=0.06)
+    for i in range(100):
+        held = sample.valid[i, :, : sample.steps[i]].ravel()
+        assert held[np.argmax(held) :].all()  # once it has begun, a history has no holes
+
+
+def test_past_is_the_context_as_observed():
+    sample = drawn()
+    past = sample.past()
+    assert isinstance(past, Windows)
+    np.testing.assert_array_equal(past.values, sample.noisy[:, :-1])
+    np.testing.assert_array_equal(past.times, sample.times[:, :-1])
+    np.testing.assert_array_equal(past.mask, sample.observed[:, :-1])
+    np.testing.assert_array_equal(past.season, sample.season)
+
+
+def test_groups_are_the_same_however_they_are_drawn():
+    together = jax.tree.map(lambda x: x[: 4 * CONFIG.group_size], drawn())
+    apart = [draw(jax.random.key(0), jnp.int32(g), n_groups=1, config=CONFIG) for g in range(4)]
+    joined = jax.tree.map(lambda *parts: jnp.concatenate(parts), *apart)
+    chex.assert_trees_all_equal(
+        [together.observed, together.valid, together.season, together.steps],
+        [joined.observed, joined.valid, joined.season, joined.steps],
+    )
+    chex.assert_trees_all_close(together, joined, rtol=1e-4, atol=1e-4)
+    assert not np.allclose(apart[0].noisy, apart[1].noisy)
+
+
+def test_another_key_or_group_compiles_nothing_anew():
+    config = dataclasses.replace(CONFIG, weights=only(random_walk=1.0), group_size=3)
+    traced = quick_jit(chex.assert_max_traces(lambda key, g: sample_groups(key, g, 1, config), n=1))
+    first, second, third = traced(jax.random.key(0), 0), traced(jax.random.key(1), 0), traced(jax.random.key(0), 5)
+    assert not np.allclose(first.noisy, second.noisy) and not np.allclose(first.noisy, third.noisy)
+    alone = quick_jit(sample_group, static_argnames="config")(jax.random.fold_in(jax.random.key(0), 5), config=config)
+    chex.assert_trees_all_close(alone, third, rtol=1e-4, atol=1e-4)
+
+
+def test_family_counts_fill_the_group_by_largest_remainder():
+    for size in (13, 32, 100):
+        counts = family_counts(PriorWeights(), size)
+        assert sum(counts.values()) == size and max(counts.values()) - min(counts.values()) <= 1
+    assert list(family_counts(PriorWeights(), 13)) == list(FAMILIES)
+    counts = family_counts(only(ets=5.0, sarima=3.0, counts=2.0), 11)  # quotas 5.5, 3.3, 2.2
+    assert (counts["ets"], counts["sarima"], counts["counts"], counts["rbf"]) == (6, 3, 2, 0)
+
+
+def test_a_starved_family_is_named_with_a_group_size_that_would_do():
+    weights = only(ets=0.9, counts=0.1)
+    with pytest.raises(ConfigError, match=r"group_size: 4 leaves no series to counts; 6 would"):
+        family_counts(weights, 4)
+    assert family_counts(weights, 6)["counts"] == 1

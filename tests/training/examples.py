@@ -1,0 +1,42 @@
+"""Runs small enough to test with: two families, short windows, a network of a few thousand numbers."""
+
+import dataclasses
+
+from fimjax.config import Config, PriorConfig, PriorWeights, TrainingConfig
+from tests.examples import FORECASTER, LOCAL, OPERATOR, RICH_FORECASTER, RICH_LOCAL
+
+NONE = dataclasses.asdict(PriorWeights()) | dict.fromkeys(dataclasses.asdict(PriorWeights()), 0.0)
+PRIOR = PriorConfig(
+    weights=PriorWeights(**(NONE | {"linear_periodic": 1.0, "random_walk": 1.0})),
+    group_size=4,
+    windows=4,
+    slots=8,
+    min_window_steps=4,
+    max_window_steps=12,
+    seasons=(1, 4),
+)
+TRAINING = TrainingConfig(
+    steps=6,
+    batch_size=16,
+    learning_rate=1e-3,
+    warmup_steps=2,
+    log_every=1,
+    validate_every=3,
+    validation_series=16,
+    max_bad_steps=3,
+)
+
+
+def run_config(model, **training) -> Config:
+    """A run of `model`, with changes to the training settings."""
+    return Config(model=model, prior=PRIOR, training=dataclasses.replace(TRAINING, **training))
+
+
+LOCAL_RUN = run_config(LOCAL)
+OPERATOR_RUN = run_config(OPERATOR)
+FIM_RUN = run_config(dataclasses.replace(FORECASTER, freeze_local=False))
+FROZEN_RUN = run_config(FORECASTER)
+RICH_RUN = run_config(
+    dataclasses.replace(RICH_FORECASTER, similarity_weight=0.1, freeze_local=False), average_decay=0.9
+)
+RICH_LOCAL_RUN = run_config(RICH_LOCAL)

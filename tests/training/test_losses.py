@@ -1,0 +1,113 @@
+"""Losses against formulas written down a second time, in NumPy."""
+
+import dataclasses
+
+import chex
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fimjax.models import build_model, init_params
+from fimjax.nn.scaling import Affine
+from fimjax.prior.sampler import sample_group
+from fimjax.training.baselines import interpolate_linearly, repeat_last_window
+from fimjax.training.losses import make_loss, mean_over_series, pinball, prediction_errors, similarity_distance
+from tests.examples import random_windows
+from tests.training.examples import FIM_RUN, LOCAL_RUN, OPERATOR_RUN, PRIOR, RICH_LOCAL_RUN, RICH_RUN
+
+
+def test_pinball_is_minimised_by_the_quantile():
+    """A flipped loss would be minimised at the opposite level."""
+    draws = jax.random.normal(jax.random.key(0), (1, 20_000))
+    grid = jnp.linspace(-3, 3, 241)
+    for level in (0.1, 0.5, 0.9):
+        losses = jax.vmap(lambda q: pinball(draws, jnp.full((1, 20_000, 1), q), (level,)).mean())(grid)  # noqa: B023
+        assert abs(grid[jnp.argmin(losses)] - np.quantile(draws, level)) < 0.05
+
+
+def test_pinball_by_hand():
+    loss = pinball(jnp.array([[10.0]]), jnp.array([[[8.0, 11.0]]]), (0.1, 0.9))
+    np.testing.assert_allclose(loss, [[(0.1 * 2 + 0.1 * 1) / 2]], rtol=1e-6)
+
+
+def test_each_series_counts_equally_and_empty_ones_not_at_all():
+    errors = jnp.array([[1.0, 1.0, 1.0, 1.0], [5.0, 9.0, 9.0, 9.0], [7.0, 7.0, 7.0, 7.0]])
+    valid = jnp.array([[1, 1, 1, 1], [1, 0, 0, 0], [0, 0, 0, 0]], bool)
+    mean = mean_over_series(errors, valid)
+    assert mean.value == (1 + 5) / 2 and mean.count == 2
+
+
+def test_values_are_held_against_clean_and_quantiles_against_noisy_targets():
+    clean, noisy, valid = jnp.zeros((1, 3)), jnp.ones((1, 3)), jnp.ones((1, 3), bool)
+    unit = Affine(jnp.zeros(1), jnp.ones(1))
+    value_errors, _ = prediction_errors(jnp.zeros((1, 3, 1)), clean, noisy, unit, valid, (), 10.0)
+    quantile_errors, _ = prediction_errors(jnp.ones((1, 3, 1)), clean, noisy, unit, valid, (0.5,), 10.0)
+    assert not value_errors.any() and not quantile_errors.any()
+
+
+def test_errors_are_in_units_of_the_series_and_targets_clipped():
+    scale = Affine(jnp.array([100.0]), jnp.array([10.0]))
+    out, clean = jnp.full((1, 2, 1), 120.0), jnp.array([[130.0, 1e9]])
+    errors, counted = prediction_errors(out, clean, clean, scale, jnp.ones((1, 2), bool), (), 5.0)
+    np.testing.assert_allclose(errors, [[1.0, 9.0]], rtol=1e-5)
+    assert counted.all()
+
+
+def test_a_series_without_spread_does_not_count():
+    flat = Affine(jnp.array([100.0]), jnp.array([0.0]))
+    ones = jnp.ones((1, 2))
+    _, counted = prediction_errors(ones[..., None], ones, ones, flat, jnp.ones((1, 2), bool), (), 5.0)
+    assert not counted.any()
+
+
+def test_similarity_is_zero_for_equal_directions_and_two_for_opposite_ones():
+    a = jax.random.normal(jax.random.key(0), (4, 8))
+    np.testing.assert_allclose(similarity_distance(a, 3 * a), 0, atol=1e-6)
+    np.testing.assert_allclose(similarity_distance(a, -a), 2, atol=1e-6)
+
+
+@pytest.mark.parametrize("config", [LOCAL_RUN, RICH_LOCAL_RUN, OPERATOR_RUN, FIM_RUN, RICH_RUN])
+def test_invalid_slots_and_unseen_futures_do_not_matter(config):
+    """What stands in invalid slots never reaches the loss; what stands in valid ones of the target does."""
+    model = build_model(config.model)
+    params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
+    loss = jax.jit(make_loss(model, config.training))
+    sample = jax.jit(lambda key: sample_group(key, PRIOR))(jax.random.key(1))
+    rubbish = lambda x: jnp.where(sample.valid, x, 1e6)  # noqa: E731
+    dirty = sample.replace(noisy=rubbish(sample.noisy), clean=rubbish(sample.clean), times=rubbish(sample.times))
+    chex.assert_trees_all_close(loss(params, dirty), loss(params, sample), rtol=1e-5)
+    bend = jnp.square(jnp.arange(float(PRIOR.slots)))[None]
+    other = sample.replace(noisy=sample.noisy.at[:, -1].add(bend), clean=sample.clean.at[:, -1].add(bend))
+    assert loss(params, other).total != loss(params, sample).total
+
+
+def test_the_similarity_loss_sends_no_gradient_into_the_true_embedding():
+    """Only through h*_K: the target's values must not get a gradient from the similarity term."""
+    model = build_model(RICH_RUN.model)
+    params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
+    sample = jax.jit(lambda key: sample_group(key, PRIOR))(jax.random.key(1))
+    heavy = dataclasses.replace(RICH_RUN.model, similarity_weight=1e3)
+    plain = dataclasses.replace(RICH_RUN.model, similarity_weight=0.0)
+
+    def gradient(model_config):
+        loss = make_loss(build_model(model_config), RICH_RUN.training)
+        change = lambda noise: loss(params, sample.replace(noisy=sample.noisy.at[:, -1].add(noise))).total  # noqa: E731
+        return jax.jit(jax.grad(change))(0.0)
+
+    np.testing.assert_allclose(gradient(heavy), gradient(plain), rtol=1e-4)
+
+
+def test_linear_interpolation_is_numpys():
+    values, times = jnp.array([[3.0, 1.0, 9.0, 4.0]]), jnp.array([[2.0, 0.0, 7.0, 4.0]])
+    mask, query = jnp.array([[True, True, False, True]]), jnp.array([[-1.0, 0.5, 2.0, 3.0, 9.0]])
+    expected = np.interp(query[0], [0.0, 2.0, 4.0], [1.0, 3.0, 4.0])
+    np.testing.assert_allclose(interpolate_linearly(values, times, mask, query)[0], expected, rtol=1e-6)
+
+
+def test_repeating_the_last_window():
+    windows = random_windows(share=1.0)
+    regular = jnp.broadcast_to(jnp.arange(1.0, 25.0).reshape(1, 3, 8), (3, 3, 8))
+    windows = windows.replace(times=regular)
+    out = repeat_last_window(windows, regular[:, -1] + 8.0)
+    chex.assert_trees_all_close(out, windows.values[:, -1], rtol=1e-6)
