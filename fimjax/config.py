@@ -208,7 +208,7 @@ class PriorConfig:
         _require(self.slots >= 2, "slots: at least 2 are needed")
         _require(
             2 <= self.min_window_steps <= self.max_window_steps,
-            f"min_window_steps: {self.min_window_steps} must lie between 2 and max_window_steps {self.max_window_steps}",
+            f"min_window_steps: {self.min_window_steps} is not between 2 and max_window_steps {self.max_window_steps}",
         )
         _require(1 <= self.min_context, "min_context: must be positive")
         _require(
@@ -290,9 +290,7 @@ class TrainingConfig:
             )
         _require(0 <= self.average_decay < 1, "average_decay: must lie in [0, 1)")
         _require(self.warmup_steps >= 0, "warmup_steps: must not be negative")
-        _require(
-            0 <= self.min_learning_rate <= self.learning_rate, "min_learning_rate: must lie in [0, learning_rate]"
-        )
+        _require(0 <= self.min_learning_rate <= self.learning_rate, "min_learning_rate: must lie in [0, learning_rate]")
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,15 @@
 """Four XLA devices on the CPU, strict shapes, and a compiler in a hurry: the tests compile far more than they run."""
 
 import os
+from pathlib import Path
 
 HASTY_COMPILER = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
-os.environ.setdefault("XLA_FLAGS", HASTY_COMPILER)  # inherited by the processes that tests start
+COMPILED = Path(__file__).parents[1] / ".cache" / "jax-tests"
+
+# In the environment, so that the processes that tests start have them too. Many tests compile the same step.
+os.environ.setdefault("XLA_FLAGS", HASTY_COMPILER)
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(COMPILED))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
 
 import jax  # noqa: E402
 

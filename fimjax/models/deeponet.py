@@ -49,7 +49,9 @@ class DeepONet(nn.Module):
         values, times = zero_unobserved(values, mask), zero_unobserved(times, mask)
         missing = self.config.sensors - mask.shape[-1]
         if missing < 0:
-            raise ValueError(f"a window of {mask.shape[-1]} slots does not fit DeepONet's {self.config.sensors} sensors")
+            raise ValueError(
+                f"a window of {mask.shape[-1]} slots does not fit DeepONet's {self.config.sensors} sensors"
+            )
         slots = [
             jnp.pad(jnp.take_along_axis(x.astype(jnp.float32), order, axis=-1), ((0, 0), (0, missing)))
             for x in (values, times, mask)

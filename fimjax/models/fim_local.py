@@ -91,7 +91,10 @@ class FIMLocal(nn.Module):
         """
         value_map, time_map = fit_range(values, mask), fit_range(times, mask)
         h = self.encode(
-            value_map.normalise(values), time_map.normalise(times), mask, self.phases(clock, zero_unobserved(times, mask))
+            value_map.normalise(values),
+            time_map.normalise(times),
+            mask,
+            self.phases(clock, zero_unobserved(times, mask)),
         )
         return value_map.invert(self.decode(h, time_map.normalise(query_times), self.phases(clock, query_times)))
 

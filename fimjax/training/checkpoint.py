@@ -140,9 +140,7 @@ def load_params(run: Path | str, which: Literal["best", "latest"] = "best") -> t
     with ocp.CheckpointManager(
         folder.absolute(),
         item_names=("params", "config"),
-        options=ocp.CheckpointManagerOptions(
-            read_only=True, best_fn=lambda metrics: metrics["loss"], best_mode="min"
-        ),
+        options=ocp.CheckpointManagerOptions(read_only=True, best_fn=lambda metrics: metrics["loss"], best_mode="min"),
     ) as manager:
         step = manager.best_step() if which == "best" else manager.latest_step()
         step = manager.latest_step() if step is None else step

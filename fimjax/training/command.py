@@ -91,9 +91,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         arguments = parse(sys.argv[1:] if argv is None else argv)
         start_devices(arguments)
-        outcome = train(
-            arguments.settings, arguments.run, local_run=arguments.local, resume=arguments.resume
-        )
+        outcome = train(arguments.settings, arguments.run, local_run=arguments.local, resume=arguments.resume)
     except (ConfigError, CheckpointError) as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 2

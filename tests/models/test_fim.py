@@ -34,7 +34,8 @@ def test_what_stands_in_unobserved_slots_changes_nothing(config):
     expected = apply(model, variables, windows, times)
     for rubbish in (1e9, jnp.nan, -jnp.inf):
         dirty = windows.replace(
-            values=jnp.where(windows.mask, windows.values, rubbish), times=jnp.where(windows.mask, windows.times, rubbish)
+            values=jnp.where(windows.mask, windows.values, rubbish),
+            times=jnp.where(windows.mask, windows.times, rubbish),
         )
         chex.assert_trees_all_equal(apply(model, variables, dirty, times), expected)
 
@@ -123,9 +124,7 @@ def test_scaling_and_shifting_time_changes_nothing(config, scale, shift):
     moved = windows.replace(
         times=windows.times * scale + shift, origin=windows.origin * scale + shift, duration=windows.duration * scale
     )
-    chex.assert_trees_all_close(
-        apply(model, variables, moved, times * scale + shift), expected, rtol=5e-3, atol=5e-3
-    )
+    chex.assert_trees_all_close(apply(model, variables, moved, times * scale + shift), expected, rtol=5e-3, atol=5e-3)
 
 
 @MODELS
@@ -134,7 +133,9 @@ def test_constant_series_are_answered_exactly(config):
     model, variables = with_params(config)
     windows = random_windows()
     for constant in (0.0, 0.1, -5.0, 1e9):
-        out = apply(model, variables, windows.replace(values=jnp.full_like(windows.values, constant)), query_times(windows))
+        out = apply(
+            model, variables, windows.replace(values=jnp.full_like(windows.values, constant)), query_times(windows)
+        )
         chex.assert_trees_all_equal(out, jnp.full_like(out, constant))
 
 
@@ -176,9 +177,7 @@ def test_each_window_is_encoded_by_itself_in_its_own_unit_square():
 def test_positional_encoding_tells_windows_apart():
     """Without it, exchanging two windows' places in the array changes nothing, for their times say where they are."""
     windows = random_windows()
-    swapped = windows.replace(
-        values=windows.values[:, ::-1], times=windows.times[:, ::-1], mask=windows.mask[:, ::-1]
-    )
+    swapped = windows.replace(values=windows.values[:, ::-1], times=windows.times[:, ::-1], mask=windows.mask[:, ::-1])
     for encoding in (False, True):
         model, variables = with_params(dataclasses.replace(FORECASTER, positional_encoding=encoding))
         difference = apply(model, variables, swapped, query_times(windows)) - apply(

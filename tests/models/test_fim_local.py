@@ -118,8 +118,12 @@ def test_quantiles_never_cross():
 def test_encode_and_decode_make_up_the_call():
     model, variables = with_params(LOCAL)
     values, times, mask = random_window()
-    low, high = (f(jnp.where(mask, values, fill), axis=-1, keepdims=True) for f, fill in ((jnp.min, 1e9), (jnp.max, -1e9)))
-    first, last = (f(jnp.where(mask, times, fill), axis=-1, keepdims=True) for f, fill in ((jnp.min, 1e9), (jnp.max, -1e9)))
+    low, high = (
+        f(jnp.where(mask, values, fill), axis=-1, keepdims=True) for f, fill in ((jnp.min, 1e9), (jnp.max, -1e9))
+    )
+    first, last = (
+        f(jnp.where(mask, times, fill), axis=-1, keepdims=True) for f, fill in ((jnp.min, 1e9), (jnp.max, -1e9))
+    )
     h = model.apply(variables, (values - low) / (high - low), (times - first) / (last - first), mask, method="encode")
     chex.assert_shape(h, (3, LOCAL.width))
     out = model.apply(variables, h, (QUERY - first) / (last - first), method="decode")
@@ -132,7 +136,9 @@ def test_the_season_matters_only_where_it_is_asked_for():
     other = Clock(CLOCK.origin, CLOCK.step, jnp.array([1, 5, 12]))
     for config, differs in ((LOCAL, False), (RICH_LOCAL, True)):
         model, variables = with_params(config)
-        change = answer(model, variables, values, times, mask, clock=other) - answer(model, variables, values, times, mask)
+        change = answer(model, variables, values, times, mask, clock=other) - answer(
+            model, variables, values, times, mask
+        )
         assert not np.any(change[0]) and not np.any(change[2])
         assert np.any(change[1]) == differs
 
@@ -141,7 +147,9 @@ def test_no_clock_means_no_season():
     model, variables = with_params(RICH_LOCAL)
     window = random_window()
     none = Clock(jnp.zeros(3), jnp.ones(3), jnp.ones(3, jnp.int32))
-    chex.assert_trees_all_close(answer(model, variables, *window, clock=none), answer(model, variables, *window, clock=None))
+    chex.assert_trees_all_close(
+        answer(model, variables, *window, clock=none), answer(model, variables, *window, clock=None)
+    )
 
 
 def test_paper_size():

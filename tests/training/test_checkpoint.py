@@ -19,7 +19,7 @@ from fimjax.config import ConfigError
 from fimjax.models import build_model, init_params
 from fimjax.training.checkpoint import CheckpointError, Checkpoints, load_params
 from fimjax.training.loop import TrainingDiverged, train
-from fimjax.training.parallel import first, replicate
+from fimjax.training.parallel import replicate
 from fimjax.training.step import init_state
 from tests.examples import OPERATOR
 from tests.training.examples import FIM_RUN, FROZEN_RUN, LOCAL_RUN, OPERATOR_RUN, RICH_RUN, run_config
@@ -31,6 +31,10 @@ AVERAGED = run_config(OPERATOR, average_decay=0.9)
 def fresh_state(config, seed=0):
     model = build_model(config.model)
     return init_state(config, jax.jit(lambda key: init_params(model, key))(jax.random.key(seed)))
+
+
+def fresh_params(config, seed):
+    return jax.tree.map(np.asarray, fresh_state(config, seed).params)
 
 
 def restored(run, config, devices=ONE):
@@ -102,7 +106,7 @@ def test_best_and_latest_are_kept(tmp_path):
     checkpoints.close()
     assert sorted(int(p.name) for p in (tmp_path / "checkpoints").iterdir() if p.name.isdigit()) == [2, 5]
     for which, seed in (("best", 2), ("latest", 5)):
-        chex.assert_trees_all_equal(load_params(tmp_path, which)[1], jax.tree.map(np.asarray, fresh_state(config, seed).params))
+        chex.assert_trees_all_equal(load_params(tmp_path, which)[1], fresh_params(config, seed))
 
 
 def test_a_save_without_metrics_is_the_latest_but_never_the_best(tmp_path):
@@ -113,7 +117,7 @@ def test_a_save_without_metrics_is_the_latest_but_never_the_best(tmp_path):
     checkpoints.close()
     assert restored(tmp_path, config).step == 0  # the counter of the state that was saved as step 2
     for which, seed in (("best", 1), ("latest", 2)):
-        chex.assert_trees_all_equal(load_params(tmp_path, which)[1], jax.tree.map(np.asarray, fresh_state(config, seed).params))
+        chex.assert_trees_all_equal(load_params(tmp_path, which)[1], fresh_params(config, seed))
 
 
 def test_a_change_after_saving_does_not_reach_the_checkpoint(tmp_path):
@@ -173,9 +177,7 @@ def test_divergence_stops_training_and_leaves_the_last_checkpoint(tmp_path, monk
 
     def broken_from_step_four(*args):
         gradient = honest(*args)
-        return lambda state: jax.tree.map(
-            lambda x: jax.numpy.where(state.step >= 3, jax.numpy.nan, x), gradient(state)
-        )
+        return lambda state: jax.tree.map(lambda x: jax.numpy.where(state.step >= 3, jax.numpy.nan, x), gradient(state))
 
     monkeypatch.setattr(step_module, "make_gradient", broken_from_step_four)
     config = run_config(OPERATOR, steps=30)
@@ -225,5 +227,5 @@ def test_a_kill_in_the_middle_of_saving_loses_nothing_older(tmp_path):
     expected = jax.tree.map(np.asarray, fresh_state(config, seed=1))
     chex.assert_trees_all_equal(load_params(tmp_path)[1], expected.params)
     chex.assert_trees_all_equal(restored(tmp_path, config), expected)
-    assert train(config, tmp_path, devices=ONE, resume=True).step == 6 + 0
+    assert train(config, tmp_path, devices=ONE, resume=True).step == 6
     assert not [p for p in (tmp_path / "checkpoints").iterdir() if ocp.step.TMP_DIR_SUFFIX in p.name]

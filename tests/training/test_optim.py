@@ -7,8 +7,7 @@ from configs.paper_fim import get_config as paper_config
 from fimjax.config import TrainingConfig
 from fimjax.models import build_model, init_params
 from fimjax.training.optim import decayed, frozen_parts, make_schedule, split_params
-from tests.examples import FORECASTER
-from tests.training.examples import FIM_RUN
+from tests.training.examples import FIM_RUN, FORECASTER
 
 
 def test_the_papers_schedule():
