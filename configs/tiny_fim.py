@@ -9,4 +9,5 @@ from fimjax.config import Config, FIMConfig
 def get_config() -> Config:
     local = local_config()
     model = FIMConfig(local=local.model, windows=local.prior.windows, heads=4, layers=2, feedforward=2)
-    return dataclasses.replace(local, model=model)
+    training = dataclasses.replace(local.training, steps=800, learning_rate=2e-3)
+    return dataclasses.replace(local, model=model, training=training)

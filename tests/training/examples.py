@@ -47,3 +47,4 @@ RICH_RUN = run_config(
     dataclasses.replace(RICH_FORECASTER, similarity_weight=0.1, freeze_local=False), average_decay=0.9
 )
 RICH_LOCAL_RUN = run_config(RICH_LOCAL)
+AVERAGED_RUN = run_config(OPERATOR, average_decay=0.9)

@@ -22,10 +22,9 @@ from fimjax.training.loop import TrainingDiverged, train
 from fimjax.training.parallel import replicate
 from fimjax.training.step import init_state
 from tests.examples import OPERATOR
-from tests.training.examples import FIM_RUN, FROZEN_RUN, LOCAL_RUN, OPERATOR_RUN, RICH_RUN, run_config
+from tests.training.examples import AVERAGED_RUN, FIM_RUN, FROZEN_RUN, LOCAL_RUN, OPERATOR_RUN, RICH_RUN, run_config
 
 ONE, FOUR = jax.devices()[:1], jax.devices()[:4]
-AVERAGED = run_config(OPERATOR, average_decay=0.9)
 
 
 def fresh_state(config, seed=0):
@@ -48,7 +47,7 @@ def shorter(config, steps):
     return dataclasses.replace(config, training=dataclasses.replace(config.training, steps=steps))
 
 
-@pytest.mark.parametrize("config", [OPERATOR_RUN, AVERAGED], ids=["plain", "averaged"])
+@pytest.mark.parametrize("config", [OPERATOR_RUN, AVERAGED_RUN], ids=["plain", "averaged"])
 def test_resuming_is_bit_for_bit_the_run_that_was_never_stopped(tmp_path, config):
     train(config, tmp_path / "whole", devices=FOUR)
     train(shorter(config, 3), tmp_path / "parts", devices=FOUR)
@@ -69,7 +68,7 @@ def test_resuming_is_bit_for_bit_the_run_that_was_never_stopped(tmp_path, config
 
 
 def test_a_run_of_four_devices_goes_on_with_one(tmp_path):
-    config = AVERAGED
+    config = AVERAGED_RUN
     train(shorter(config, 3), tmp_path, devices=FOUR)
     before = restored(tmp_path, config, FOUR)
     chex.assert_trees_all_equal(restored(tmp_path, config, ONE), before)
@@ -86,10 +85,10 @@ def test_the_state_comes_back_as_it_was(tmp_path):
 
 
 def test_inference_reads_parameters_and_config_only(tmp_path):
-    train(AVERAGED, tmp_path, devices=ONE)
+    train(AVERAGED_RUN, tmp_path, devices=ONE)
     config, params = load_params(tmp_path, "latest")
-    assert config == AVERAGED
-    chex.assert_trees_all_equal(params, step_module.inference_params(restored(tmp_path, AVERAGED)))
+    assert config == AVERAGED_RUN
+    chex.assert_trees_all_equal(params, step_module.inference_params(restored(tmp_path, AVERAGED_RUN)))
     for checkpoint in (tmp_path / "checkpoints").iterdir():
         training = checkpoint / "training"
         if training.is_dir():
