@@ -24,7 +24,7 @@ def _require_levels(levels: tuple[float, ...], key: str) -> None:
 
 @dataclass(frozen=True)
 class FIMLocalConfig:
-    """FIM-l, the neural interpolation operator (SPEC: table 2 of the lab report)."""
+    """FIM-l, the neural interpolation operator (lab report, table 2)."""
 
     width: int = 256
     """d, the width of each embedding; the branch encoder is twice as wide."""
@@ -44,8 +44,6 @@ class FIMLocalConfig:
     """Levels of the quantile head; empty for the paper's value head."""
     season_harmonics: int = 0
     """Harmonics of the season's phase given as time features; 0 leaves the season unused, as in the paper."""
-    attention: Literal["xla", "cudnn"] = "xla"
-    """Attention kernel: plain XLA anywhere, or the fused one of cuDNN (bfloat16 on recent GPUs)."""
 
     def __post_init__(self):
         _require(self.width > 0 and self.layers >= 0, "width and layers of FIM-l must be positive")
@@ -61,7 +59,7 @@ class FIMLocalConfig:
 
 @dataclass(frozen=True)
 class FIMConfig:
-    """FIM, the forecaster on top of FIM-l (SPEC: table 3 of the lab report)."""
+    """FIM, the forecaster on top of FIM-l (lab report, table 3)."""
 
     local: FIMLocalConfig = field(default_factory=FIMLocalConfig)
     """The FIM-l that encodes each window and decodes the unseen one."""
@@ -100,7 +98,7 @@ class FIMConfig:
 
 @dataclass(frozen=True)
 class DeepONetConfig:
-    """The classical operator network, a baseline for interpolation (SPEC 2.3)."""
+    """The classical operator network, a baseline for interpolation (lab report, section 5.1)."""
 
     sensors: int = 128
     """m, the fixed number of input slots; shorter windows are padded."""
@@ -164,7 +162,7 @@ class PriorWeights:
 
 @dataclass(frozen=True)
 class PriorConfig:
-    """The synthetic series that a model learns from (SPEC 2.5)."""
+    """The synthetic series that a model learns from."""
 
     weights: PriorWeights = field(default_factory=PriorWeights)
     """Share of each family."""
@@ -233,7 +231,7 @@ MAX_SEASON = 168
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """Optimiser, schedule, precision, cadence (SPEC 2.4)."""
+    """Optimiser, schedule, precision, cadence; the defaults are the lab report's (section 7.1)."""
 
     seed: int = 0
     """Seed of the parameters and of every synthetic series."""

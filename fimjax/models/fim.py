@@ -63,9 +63,9 @@ class FIM(nn.Module):
         self.local = FIMLocal(c.local, self.dtype)
         self.scale_embedding = Embedding(width, self.dtype)  # sigma_0
         self.window_encoder = TransformerEncoder(  # psi_1
-            c.layers, c.heads, c.feedforward, c.norm_first, self.dtype, c.local.attention
+            c.layers, c.heads, c.feedforward, c.norm_first, self.dtype
         )
-        self.summary = SummaryAttention(c.heads, self.dtype, c.local.attention)  # lambda_1
+        self.summary = SummaryAttention(c.heads, self.dtype)  # lambda_1
         self.extractor = Extractor(width, self.dtype)  # eta_0
         if c.positional_encoding:
             self.position = self.param("position", nn.initializers.normal(0.02), (c.windows - 1, 2 * width))

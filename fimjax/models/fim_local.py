@@ -36,10 +36,10 @@ class FIMLocal(nn.Module):
         self.value_embedding = Embedding(c.width, self.dtype)  # phi_0
         self.time_embedding = Embedding(c.width, self.dtype)  # phi_1
         self.branch_encoder = TransformerEncoder(  # psi_0
-            c.layers, c.heads, c.feedforward, c.norm_first, self.dtype, c.attention
+            c.layers, c.heads, c.feedforward, c.norm_first, self.dtype
         )
         self.branch_mlp = DenseBlock(c.width, self.dtype)  # phi_3
-        self.summary = SummaryAttention(1, self.dtype, c.attention)  # lambda_0
+        self.summary = SummaryAttention(1, self.dtype)  # lambda_0
         self.trunk_embedding = Embedding(c.width, self.dtype)  # phi_4
         self.trunk_mlp = TrunkMLP(c.width, c.trunk_layers, self.dtype)  # phi_5
         self.projection = Projection(  # phi_7

@@ -18,7 +18,6 @@ class SummaryAttention(nn.Module):
 
     heads: int
     dtype: Any = jnp.float32
-    implementation: str = "xla"
 
     @nn.compact
     def __call__(self, tokens: jax.Array, mask: jax.Array) -> jax.Array:
@@ -26,5 +25,5 @@ class SummaryAttention(nn.Module):
         batch, _, width = tokens.shape
         query = self.param("query", nn.initializers.normal(0.02), (1, width))
         query = jnp.broadcast_to(query.astype(self.dtype), (batch, 1, width))
-        attend = attention(self.heads, self.dtype, self.implementation, name="attention")
+        attend = attention(self.heads, self.dtype, name="attention")
         return attend(query, tokens, mask=mask[:, None, None, :])[:, 0]

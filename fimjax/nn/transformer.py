@@ -1,6 +1,5 @@
 """Attention that respects masks, and the transformer encoder built on it (psi_0, psi_1)."""
 
-import functools
 from typing import Any
 
 import flax.linen as nn
@@ -8,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 
-def masked_attention(query, key, value, bias=None, mask=None, *, implementation: str = "xla", **_):
+def masked_attention(query, key, value, bias=None, mask=None, **_):
     """Scaled dot-product attention with a float32 softmax; a row with nothing to look at yields zeros.
 
     Without that last rule a fully masked row would return the mean over its padding.
@@ -19,19 +18,19 @@ def masked_attention(query, key, value, bias=None, mask=None, *, implementation:
     Returns:
         [B, Q, N, D]
     """
-    out = jax.nn.dot_product_attention(query, key, value, bias=bias, mask=mask, implementation=implementation)
+    out = jax.nn.dot_product_attention(query, key, value, bias=bias, mask=mask)
     if mask is None:
         return out
     sees_something = jnp.any(mask, axis=-1, keepdims=True)  # [B, 1 or N, 1 or Q, 1]
     return jnp.where(jnp.swapaxes(sees_something, 1, 2), out, jnp.zeros((), out.dtype))
 
 
-def attention(heads: int, dtype: Any, implementation: str, name: str | None = None) -> nn.Module:
+def attention(heads: int, dtype: Any, name: str | None = None) -> nn.Module:
     """Multi-head attention with PyTorch's parameters (four projections with biases) and our masked kernel."""
     return nn.MultiHeadDotProductAttention(
         num_heads=heads,
         dtype=dtype,
-        attention_fn=functools.partial(masked_attention, implementation=implementation),
+        attention_fn=masked_attention,
         name=name,
     )
 
@@ -43,13 +42,12 @@ class EncoderLayer(nn.Module):
     feedforward: int
     norm_first: bool = True
     dtype: Any = jnp.float32
-    implementation: str = "xla"
 
     @nn.compact
     def __call__(self, x: jax.Array, mask: jax.Array) -> jax.Array:
         """x [B, T, D], mask [B, T] -> [B, T, D]"""
         width = x.shape[-1]
-        attend = attention(self.heads, self.dtype, self.implementation, name="attention")
+        attend = attention(self.heads, self.dtype, name="attention")
         norm_attention = nn.LayerNorm(dtype=self.dtype, name="norm_attention")
         norm_feedforward = nn.LayerNorm(dtype=self.dtype, name="norm_feedforward")
         widen = nn.Dense(self.feedforward * width, dtype=self.dtype, name="widen")
@@ -77,14 +75,11 @@ class TransformerEncoder(nn.Module):
     feedforward: int
     norm_first: bool = True
     dtype: Any = jnp.float32
-    implementation: str = "xla"
 
     @nn.compact
     def __call__(self, x: jax.Array, mask: jax.Array) -> jax.Array:
         """x [B, T, D], mask [B, T] (True = observed) -> [B, T, D]"""
         for i in range(self.layers):
-            layer = EncoderLayer(
-                self.heads, self.feedforward, self.norm_first, self.dtype, self.implementation, name=f"layer_{i}"
-            )
+            layer = EncoderLayer(self.heads, self.feedforward, self.norm_first, self.dtype, name=f"layer_{i}")
             x = layer(x, mask)
         return nn.LayerNorm(dtype=self.dtype, name="norm")(x) if self.norm_first else x

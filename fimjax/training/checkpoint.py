@@ -66,7 +66,7 @@ class Checkpoints:
     def save(self, step: int, stacked: TrainState, metrics: dict[str, float] | None = None) -> None:
         """Starts saving the replicated state; returns as soon as its arrays are copied."""
         if step == self.latest_step:
-            return
+            return  # a signal right after a validation asks for what has just been saved
         state = to_global(stacked, self.devices)
         self._manager.save(
             step,
@@ -104,6 +104,7 @@ class Checkpoints:
         self._manager.wait_until_finished()
 
     def close(self) -> None:
+        self.wait()
         self._manager.close()
 
 
@@ -121,6 +122,13 @@ def refuse_other_model(folder: Any, saved: Config, asked: Config) -> None:
     differences = differing_keys(saved.model, asked.model, "model.")
     if differences:
         raise ConfigError(f"the checkpoint in {folder} is of another model: {'; '.join(differences)}")
+
+
+def latest_step(run: Path) -> int:
+    """The step of the newest complete checkpoint of a run, 0 if there is none; nothing is created."""
+    folder = run / FOLDER
+    steps = ocp.utils.checkpoint_steps(folder.absolute()) if folder.is_dir() else []
+    return max(steps, default=0)
 
 
 def load_params(run: Path | str, which: Literal["best", "latest"] = "best") -> tuple[Config, Params]:

@@ -101,6 +101,8 @@ def main(argv: list[str] | None = None) -> int:
     if jax.process_index() == 0:
         if outcome.stopped:
             print(f"stopped by a signal at step {outcome.step}, saved in {arguments.run}; go on with --resume")
-        elif arguments.picture:
-            print(f"drew {draw_run(arguments.run)}")
+        else:
+            print(f"{arguments.run}: {outcome.summary}")
+            if arguments.picture:
+                print(f"{arguments.run}: {draw_run(arguments.run)}")
     return TERMINATED if outcome.stopped else 0

@@ -1,14 +1,16 @@
 """A training run from its config to its last checkpoint, top to bottom."""
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
 from fimjax.config import Config, ConfigError, FIMConfig, FIMLocalConfig, differing_keys
 from fimjax.models import build_model, count_params, init_params
-from fimjax.training.checkpoint import CheckpointError, Checkpoints, load_params, write_config
+from fimjax.training.checkpoint import CheckpointError, Checkpoints, latest_step, load_params, write_config
 from fimjax.training.interrupt import StopRequest
 from fimjax.training.losses import Params
 from fimjax.training.metrics import MetricsLog, ProgressReport
@@ -27,6 +29,7 @@ class Outcome:
 
     step: int
     metrics: dict[str, float]  # of the last validation; empty if there was none
+    summary: str  # of that validation, in a sentence
     stopped: bool  # by a signal, before the last step
 
 
@@ -74,69 +77,73 @@ def train(
     model = build_model(config.model, compute_dtype(config))
     train_steps = parallel_training(config, model, devices)
     validate = parallel_validation(config, model, devices)
-    main = jax.process_index() == 0
 
-    run.mkdir(parents=True, exist_ok=True)
-    checkpoints = Checkpoints(run, config, devices)
-    start = checkpoints.latest_step or 0
+    start = latest_step(run)
     if start and not resume:
-        checkpoints.close()
         raise CheckpointError(f"{run}: holds a run at step {start}; resume it or choose another folder")
+    # Nothing is written before all that can be refused has been looked at.
+    fresh = None if start else init_state(config, initial_params(config, local_run))
 
-    if start:
-        like = jax.eval_shape(lambda key: init_state(config, init_params(model, key)), jax.random.key(0))
-        state = replicate(checkpoints.restore(like), devices)
-    else:
-        state = replicate(init_state(config, initial_params(config, local_run)), devices)
+    with contextlib.ExitStack() as stack:
+        checkpoints = stack.enter_context(contextlib.closing(Checkpoints(run, config, devices)))
+        if start:
+            like = jax.eval_shape(lambda key: init_state(config, init_params(model, key)), jax.random.key(0))
+            state = replicate(checkpoints.restore(like), devices)
+        else:
+            state = replicate(fresh, devices)
 
-    log = MetricsLog(run, start) if main else None
-    report = ProgressReport(training.steps, start, training.batch_size, type(model).__name__) if main else None
-    if main:
-        write_config(run, config)
-        parameters = count_params(jax.eval_shape(lambda key: init_params(model, key), jax.random.key(0)))
-        where = f"{jax.device_count()} {jax.devices()[0].platform} device(s) in {jax.process_count()} process(es)"
-        report.say(f"{type(model).__name__}: {parameters:,} parameters, {where}, {run}")
-
-    def note(step: int, metrics) -> None:
-        """Looks at the metrics of a step that has already been followed by the next one."""
-        values = {name: value.item() for name, value in first(metrics).items()}
-        if values["bad_run"] >= training.max_bad_steps:
-            kept = checkpoints.latest_step
-            raise TrainingDiverged(
-                f"{values['bad_run']:.0f} non-finite steps in a row up to step {step}; "
-                + (f"the checkpoint of step {kept} in {run} is intact" if kept else "there was no checkpoint yet")
-            )
-        if main and (step % training.log_every < training.steps_per_dispatch or step == training.steps):
-            values["series_per_second"] = report.update(step, values["loss"])
-            log.write("train", step, values)
-
-    step, pending, validation = start, None, {}
-    try:
-        with StopRequest() as stop:
-            while step < training.steps:
-                state, metrics = train_steps(state)
-                step += training.steps_per_dispatch
-                if pending is not None:
-                    note(*pending)
-                pending = (step, metrics)
-                if step % training.validate_every == 0 or step >= training.steps:
-                    note(*pending)
-                    pending = None
-                    validation = {name: value.item() for name, value in first(validate(state)).items()}
-                    checkpoints.save(step, state, validation)
-                    if main:
-                        log.write("validation", step, validation)
-                        report.say(f"step {step:,}: {describe(validation, baseline_name(model))}")
-                elif stop.agreed(step, training.log_every):
-                    checkpoints.save(step, state)
-                    break
-    finally:
-        checkpoints.wait()
-        checkpoints.close()
+        main = jax.process_index() == 0
         if main:
-            report.close()
-            log.close()
-    return Outcome(step, validation, step < training.steps)
+            write_config(run, config)
+            log = stack.enter_context(contextlib.closing(MetricsLog(run, start)))
+            report = stack.enter_context(
+                contextlib.closing(ProgressReport(training.steps, start, training.batch_size, type(model).__name__))
+            )
+            report.say(introduce(model, run, devices))
+
+        def note(step: int, metrics) -> None:
+            """Looks at the metrics of a step, once the next one is under way."""
+            values = {name: value.item() for name, value in first(metrics).items()}
+            if values["bad_run"] >= training.max_bad_steps:
+                kept = checkpoints.latest_step
+                raise TrainingDiverged(
+                    f"{values['bad_run']} non-finite steps in a row up to step {step}; "
+                    + (f"the checkpoint of step {kept} in {run} is intact" if kept else "there was no checkpoint yet")
+                )
+            if main and (step % training.log_every == 0 or step == training.steps):
+                values["series_per_second"] = report.update(step, values["loss"])
+                log.write("train", step, values)
+
+        stop = stack.enter_context(StopRequest())
+        step, pending, validation = start, None, {}
+        while step < training.steps:
+            state, metrics = train_steps(state)
+            step += training.steps_per_dispatch
+            if pending is not None:
+                note(*pending)
+            pending = (step, metrics)
+            if step % training.validate_every == 0 or step >= training.steps:
+                note(*pending)
+                pending = None
+                validation = {name: value.item() for name, value in first(validate(state)).items()}
+                checkpoints.save(step, state, validation)
+                if main:
+                    log.write("validation", step, validation)
+                    report.say(f"step {step:,}: {describe(validation, baseline_name(model))}")
+            elif stop.agreed(step, training.log_every):
+                checkpoints.save(step, state)
+                break
+
+    summary = describe(validation, baseline_name(model)) if validation else f"was trained to step {start} already"
+    return Outcome(step, validation, summary, stopped=step < training.steps)
+
+
+def introduce(model: nn.Module, run: Path, devices: Devices) -> str:
+    """What is trained, and on what."""
+    parameters = count_params(jax.eval_shape(lambda key: init_params(model, key), jax.random.key(0)))
+    devices = jax.devices() if devices is None else devices
+    where = f"{len(devices)} {devices[0].platform} device(s) in {jax.process_count()} process(es)"
+    return f"{type(model).__name__}: {parameters:,} parameters, {where}, {run}"
 
 
 def describe(validation: dict[str, float], baseline: str) -> str:

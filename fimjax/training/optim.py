@@ -60,7 +60,7 @@ def decayed(params: Params) -> Any:
 
 
 def make_optimizer(training: TrainingConfig) -> optax.GradientTransformation:
-    """AdamW after clipping to a global norm (SPEC 2.4)."""
+    """AdamW after clipping to a global norm (report, section 7.1)."""
     return optax.chain(
         optax.clip_by_global_norm(training.clip_norm),
         optax.adamw(

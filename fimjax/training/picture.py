@@ -17,18 +17,18 @@ COLUMNS = 4
 TRUTH, OBSERVED, MODEL = "#888888", "#222222", "#c0392b"
 
 
-def draw_run(run: Path) -> Path | str:
+def draw_run(run: Path) -> str:
     """Draws the best checkpoint of a run on validation series, into the run's folder.
 
     One row of interpolations, for FIM with its FIM-l, and one of forecasts.
 
     Returns:
-        The picture's path, or why there is none.
+        What was drawn, or why nothing was, as a sentence.
     """
     try:
         import matplotlib
     except ImportError:
-        return "no picture: install fimjax[plot]"
+        return "drew no picture, for that needs matplotlib: pip install 'fimjax[plot]'"
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
@@ -57,7 +57,7 @@ def draw_run(run: Path) -> Path | str:
     path = run / "picture.png"
     figure.savefig(path, dpi=110)
     plt.close(figure)
-    return path
+    return f"drew {path}"
 
 
 def spread(config: Config) -> list[int]:
