@@ -74,6 +74,7 @@ class DeepONet(nn.Module):
         clock: Clock | None = None,
     ) -> jax.Array:
         """Interpolates one window of each series, [B, Q, L]; the season, if any, is not used."""
+        values, times = zero_unobserved(values, mask), zero_unobserved(times, mask)
         value_map, time_map = fit_range(values, mask), fit_range(times, mask)
         h = self.encode(value_map.normalise(values), time_map.normalise(times), mask)
         return value_map.invert(self.decode(h, time_map.normalise(query_times)))

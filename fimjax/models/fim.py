@@ -75,6 +75,7 @@ class FIM(nn.Module):
 
     def encode(self, windows: Windows) -> Forecast:
         """Reads the past of each series."""
+        windows = windows.without_rubbish()
         value_map, time_map, clock = fit_series(windows), windows.time_map(), windows.clock()
         values, times = value_map.normalise(windows.values), time_map.normalise(windows.times)
         h = self.embed(values, times, windows.mask, clock)  # h_j: [B, W, D]

@@ -89,13 +89,9 @@ class FIMLocal(nn.Module):
         Returns:
             [B, Q, L] in the units of the values.
         """
+        values, times = zero_unobserved(values, mask), zero_unobserved(times, mask)
         value_map, time_map = fit_range(values, mask), fit_range(times, mask)
-        h = self.encode(
-            value_map.normalise(values),
-            time_map.normalise(times),
-            mask,
-            self.phases(clock, zero_unobserved(times, mask)),
-        )
+        h = self.encode(value_map.normalise(values), time_map.normalise(times), mask, self.phases(clock, times))
         return value_map.invert(self.decode(h, time_map.normalise(query_times), self.phases(clock, query_times)))
 
     def phases(self, clock: Clock | None, times: jax.Array) -> jax.Array | None:

@@ -72,5 +72,10 @@ def fit_moments(x: jax.Array, mask: jax.Array, axes: tuple[int, ...] = (-1,)) ->
     count = jnp.maximum(jnp.sum(seen, axis=trailing), 1)
     mean = jnp.sum(inside, axis=trailing) / count
     deviation = zero_unobserved(inside - _expand(mean, x.ndim), seen)
-    spread = jnp.sqrt(jnp.sum(deviation**2, axis=trailing) / count)
-    return unit.then(Affine(mean, spread))
+    return unit.then(Affine(mean, safe_sqrt(jnp.sum(deviation**2, axis=trailing) / count)))
+
+
+def safe_sqrt(x: jax.Array) -> jax.Array:
+    """The square root, with a gradient of zero instead of infinity at zero."""
+    positive = x > 0
+    return jnp.where(positive, jnp.sqrt(jnp.where(positive, x, 1.0)), 0.0)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from flax import struct
 
-from fimjax.nn.scaling import Affine
+from fimjax.nn.scaling import Affine, zero_unobserved
 from fimjax.nn.season import Clock
 
 
@@ -22,6 +22,12 @@ class Windows:
     duration: jax.Array  # [B], how long a window lasts, in the unit of the times
     steps: jax.Array  # [B], how many regular steps that is
     season: jax.Array  # [B], season length in steps; 1 = none or unknown
+
+    def without_rubbish(self) -> "Windows":
+        """Zeros in the slots without an observation: a NaN there would not reach an answer, but its gradient."""
+        return self.replace(
+            values=zero_unobserved(self.values, self.mask), times=zero_unobserved(self.times, self.mask)
+        )
 
     def time_map(self) -> Affine:
         """Time in windows since the forecast origin: the seen ones end at 0, the unseen one is the unit interval."""

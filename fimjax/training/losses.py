@@ -10,7 +10,7 @@ from flax import struct
 
 from fimjax.config import TrainingConfig
 from fimjax.models.fim import FIM, fit_series
-from fimjax.nn.scaling import Affine, fit_range
+from fimjax.nn.scaling import Affine, fit_range, safe_sqrt
 from fimjax.nn.season import Clock
 from fimjax.prior.sampler import Sample
 
@@ -50,7 +50,7 @@ def mean_over_series(errors: jax.Array, valid: jax.Array) -> Mean:
 def similarity_distance(predicted: jax.Array, true: jax.Array) -> jax.Array:
     """|cos(h*_K, h_K) - 1| of each series (report, section 8.2): [B, D], [B, D] -> [B]."""
     predicted, true = predicted.astype(jnp.float32), true.astype(jnp.float32)
-    norms = jnp.linalg.norm(predicted, axis=-1) * jnp.linalg.norm(true, axis=-1)
+    norms = safe_sqrt(jnp.sum(predicted**2, axis=-1) * jnp.sum(true**2, axis=-1))
     cosine = jnp.sum(predicted * true, axis=-1) / jnp.maximum(norms, 1e-8)
     return jnp.abs(cosine - 1)
 

@@ -196,6 +196,21 @@ def test_gradients_reach_every_parameter():
     assert not [p for p in map(jax.tree_util.keystr, dead) if "key" not in p], dead
 
 
+@MODELS
+def test_answers_can_be_differentiated_with_respect_to_the_past(config):
+    """Sensitivities exist for gaps full of NaN, empty windows and constant series, and know only what was observed."""
+    model, variables = with_params(config)
+    windows = random_windows()
+    windows = windows.replace(
+        values=jnp.where(windows.mask, windows.values, jnp.nan).at[1].set(3.0).at[2, 1].set(jnp.nan),
+        mask=windows.mask.at[2, 1].set(False),
+    )
+    total = lambda values: jnp.sum(apply(model, variables, windows.replace(values=values), query_times(windows)))  # noqa: E731
+    gradient = jax.grad(total)(windows.values)
+    chex.assert_tree_all_finite(gradient)
+    assert not gradient[~windows.mask].any() and gradient[0][windows.mask[0]].all()
+
+
 def test_paper_size():
     model = build_model(FIMConfig())
     shapes = jax.eval_shape(lambda key: init_params(model, key), jax.random.key(0))
