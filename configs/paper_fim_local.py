@@ -5,6 +5,7 @@ from fimjax.config import Config, FIMLocalConfig, PriorConfig, PriorWeights, Tra
 NONE = dict.fromkeys("dataset_g smooth ets sarima local_linear_trend random_walk regimes counts".split(), 0.0)
 LAB_PRIOR = PriorConfig(
     weights=PriorWeights(rbf=0.2, chebyshev=0.2, periodic=0.18, locally_periodic=0.18, linear_periodic=0.24, **NONE),
+    group_size=16,  # so that eight devices can share a batch of 128
     windows=5,
     slots=128,
     min_window_steps=32,

@@ -11,4 +11,4 @@ def get_config() -> Config:
     model = FIMConfig(
         local=local.model, windows=local.prior.windows, heads=4, layers=4, learned_scale=True, freeze_local=False
     )
-    return dataclasses.replace(local, model=model)
+    return dataclasses.replace(local, model=model, prior=dataclasses.replace(local.prior, missing=0.4))

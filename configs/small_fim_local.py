@@ -10,7 +10,8 @@ def get_config() -> Config:
         model=FIMLocalConfig(
             width=48, heads=4, layers=3, projection=(2, 2, 2, 1), quantile_levels=LEVELS, season_harmonics=3
         ),
-        prior=PriorConfig(windows=9, slots=24, max_window_steps=64),
+        # Quantiles are learned at unobserved points, so every window had better have some.
+        prior=PriorConfig(windows=9, slots=24, max_window_steps=64, missing=1.0),
         training=TrainingConfig(
             steps=20_000,
             batch_size=128,

@@ -46,13 +46,16 @@ class FIMLocalConfig:
     """Harmonics of the season's phase given as time features; 0 leaves the season unused, as in the paper."""
 
     def __post_init__(self):
-        _require(self.width > 0 and self.layers >= 0, "width and layers of FIM-l must be positive")
+        _require(
+            min(self.width, self.heads, self.feedforward) > 0 and self.layers >= 0,
+            "width, heads, feedforward: must be positive",
+        )
         _require(
             (2 * self.width) % self.heads == 0,
             f"heads: {self.heads} does not divide the branch encoder's width {2 * self.width}",
         )
         _require(self.trunk_layers >= 1, "trunk_layers: at least 1 is needed")
-        _require(all(n > 0 for n in self.projection), "projection: widths must be positive")
+        _require(min(self.projection, default=0) > 0, "projection: at least one hidden layer is needed")
         _require(self.season_harmonics >= 0, "season_harmonics: must not be negative")
         _require_levels(self.quantile_levels, "quantile_levels")
 
@@ -84,6 +87,7 @@ class FIMConfig:
 
     def __post_init__(self):
         _require(self.windows >= 2, "windows: at least 2 are needed, one seen and one to predict")
+        _require(min(self.heads, self.feedforward) > 0 and self.layers >= 0, "heads, feedforward: must be positive")
         _require(
             (2 * self.local.width) % self.heads == 0,
             f"heads: {self.heads} does not divide the window encoder's width {2 * self.local.width}",
@@ -327,15 +331,11 @@ def from_dict(entries: dict[str, Any]) -> Any:
     known = {f.name for f in dataclasses.fields(kind)}
     unknown = sorted(set(entries) - known - {"kind"})
     _require(not unknown, f"{kind.__name__}: unknown keys {', '.join(unknown)}")
-    values = {}
-    for name, value in entries.items():
-        if isinstance(value, dict):
-            value = from_dict(value)
-        elif isinstance(value, list):
-            value = tuple(value)
-        values[name] = value
-    values.pop("kind")
-    return kind(**values)
+
+    def revive(value: Any) -> Any:
+        return from_dict(value) if isinstance(value, dict) else tuple(value) if isinstance(value, list) else value
+
+    return kind(**{name: revive(value) for name, value in entries.items() if name != "kind"})
 
 
 def differing_keys(a: Any, b: Any, prefix: str = "") -> list[str]:

@@ -21,7 +21,7 @@ from fimjax.config import (
 )
 from fimjax.models import build_model, count_params, init_params
 from fimjax.prior.sampler import family_counts
-from fimjax.training.command import load_config, parse
+from fimjax.training.command import load_config, parse, usable_cores
 
 FILES = sorted(p for p in (Path(__file__).parents[1] / "configs").glob("*.py") if p.stem != "__init__")
 
@@ -48,7 +48,7 @@ def test_sizes():
         "small_fim": 393_657 + 527_570,
         "tiny_fim_local": 49_009,
         "tiny_fim": 49_009 + 58_344,
-        "tiny_deeponet": sizes["tiny_deeponet"],
+        "tiny_deeponet": 59_169,
     }
 
 
@@ -57,7 +57,8 @@ def test_pairs_fit_together(name):
     local, fim = (load_config(path) for path in FILES[0].parent.glob(f"{name}_fim*.py"))
     if isinstance(local.model, FIMConfig):
         local, fim = fim, local
-    assert fim.model.local == local.model and fim.prior == local.prior
+    assert fim.model.local == local.model
+    assert (fim.prior.windows, fim.prior.slots) == (local.prior.windows, local.prior.slots)
 
 
 def test_the_papers_configs_leave_the_additions_off():
@@ -75,6 +76,8 @@ def test_the_papers_configs_leave_the_additions_off():
         (lambda: FIMLocalConfig(width=16, heads=3), "heads: 3 does not divide"),
         (lambda: FIMLocalConfig(quantile_levels=(0.5, 0.1)), "quantile_levels: levels must rise"),
         (lambda: FIMLocalConfig(quantile_levels=(0.0, 0.5)), "quantile_levels: levels must rise"),
+        (lambda: FIMLocalConfig(heads=0), "heads, feedforward: must be positive"),
+        (lambda: FIMLocalConfig(projection=()), "projection: at least one"),
         (lambda: FIMConfig(windows=1), "windows: at least 2"),
         (lambda: PriorWeights(ets=-1.0), "weights.ets: -1.0"),
         (lambda: PriorConfig(seasons=(1, 400)), "seasons: lengths"),
@@ -135,6 +138,17 @@ def test_help_explains_itself(capsys):
     text = capsys.readouterr().out
     for said in ("--model.local.width", "--prior.weights.ets", "--training.learning-rate", "--cpu-devices", "--resume"):
         assert said in text
+
+
+def test_any_number_of_cores_can_train_the_configs():
+    for path in FILES:
+        config = load_config(path)
+        for cores in (1, 2, 3, 4, 8, 13, 64):
+            devices = usable_cores(config, cores)
+            assert 1 <= devices <= cores and devices >= min(cores, 2)
+            for series in (config.training.batch_size, config.training.validation_series):
+                assert series % (devices * config.prior.group_size) == 0
+    assert usable_cores(load_config(FILES[0].parent / "paper_fim.py"), 8) == 8
 
 
 @pytest.mark.parametrize(

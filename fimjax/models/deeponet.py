@@ -7,13 +7,14 @@ import jax
 import jax.numpy as jnp
 
 from fimjax.config import DeepONetConfig
+from fimjax.nn.embedding import Embedding
 from fimjax.nn.head import apply_head, head_size
 from fimjax.nn.scaling import fit_range, zero_unobserved
 from fimjax.nn.season import Clock
 
 
 class MLP(nn.Module):
-    """Linear layers with LeakyReLU between."""
+    """Linear layers with LeakyReLU between; the first and the last in float32, like FIM-l's."""
 
     width: int
     layers: int
@@ -22,9 +23,10 @@ class MLP(nn.Module):
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
-        for _ in range(self.layers):
+        x = nn.leaky_relu(Embedding(self.width, self.dtype)(x))
+        for _ in range(self.layers - 1):
             x = nn.leaky_relu(nn.Dense(self.width, dtype=self.dtype)(x))
-        return nn.Dense(self.outputs, dtype=jnp.float32)(x.astype(jnp.float32))
+        return nn.Dense(self.outputs, dtype=jnp.float32, precision="highest")(x.astype(jnp.float32))
 
 
 class DeepONet(nn.Module):
@@ -60,7 +62,7 @@ class DeepONet(nn.Module):
 
     def decode(self, h: jax.Array, times: jax.Array) -> jax.Array:
         """h [B, p], times [B, Q] -> [B, Q, L]"""
-        trunk = self.trunk(times[..., None].astype(jnp.float32))
+        trunk = self.trunk(times[..., None])
         trunk = trunk.reshape(*trunk.shape[:-1], self.config.features, -1)  # [B, Q, p, L]
         raw = jnp.einsum("bp,bqpl->bql", h, trunk) + self.bias.reshape(1, 1, -1)
         return apply_head(raw, self.config.quantile_levels)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import chex
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
@@ -28,8 +29,9 @@ class Forecast:
 
     h: jax.Array  # [B, D], h*_K
     value_map: Affine  # [B], from the series' units to the decoder's
-    time_map: Affine  # [B], takes the unseen window to the unit interval
-    clock: Clock  # [B], in that unit
+    target_map: Affine  # [B], takes the unseen window to the unit interval
+    time_map: Affine  # [B], from time to windows since the forecast origin
+    clock: Clock  # [B], in windows since the forecast origin
 
 
 class Extractor(nn.Module):
@@ -71,11 +73,13 @@ class FIM(nn.Module):
             self.position = self.param("position", nn.initializers.normal(0.02), (c.windows - 1, 2 * width))
         if c.learned_scale:
             # Zeros at first: training begins from the plain decoder.
-            self.rescale = nn.Dense(2, dtype=jnp.float32, kernel_init=nn.initializers.zeros)
+            self.rescale = nn.Dense(2, dtype=jnp.float32, precision="highest", kernel_init=nn.initializers.zeros)
 
     def encode(self, windows: Windows) -> Forecast:
         """Reads the past of each series."""
-        windows = windows.without_rubbish()
+        chex.assert_equal_shape([windows.values, windows.times, windows.mask])
+        chex.assert_rank(windows.values, 3)
+        windows = windows.with_zeros_in_gaps()
         value_map, time_map, clock = fit_series(windows), windows.time_map(), windows.clock()
         values, times = value_map.normalise(windows.values), time_map.normalise(windows.times)
         h = self.embed(values, times, windows.mask, clock)  # h_j: [B, W, D]
@@ -92,12 +96,13 @@ class FIM(nn.Module):
         if self.config.learned_scale:
             shift, log_scale = jnp.moveaxis(self.rescale(summary.astype(jnp.float32)), -1, 0)
             value_map = value_map.then(Affine(shift, jnp.exp(jnp.clip(log_scale, -5.0, 5.0))))
-        return Forecast(self.extractor(summary), value_map, time_map, clock)
+        return Forecast(self.extractor(summary), value_map, windows.target_map(), time_map, clock)
 
     def decode(self, forecast: Forecast, query_times: jax.Array) -> jax.Array:
         """The unseen window at query_times [B, Q] -> [B, Q, L], in the units of the series."""
-        times = forecast.time_map.normalise(query_times)
-        return forecast.value_map.invert(self.local.decode(forecast.h, times, self.local.phases(forecast.clock, times)))
+        phases = self.local.phases(forecast.clock, forecast.time_map.normalise(query_times))
+        out = self.local.decode(forecast.h, forecast.target_map.normalise(query_times), phases)
+        return forecast.value_map.invert(out)
 
     def __call__(self, windows: Windows, query_times: jax.Array) -> jax.Array:
         """Forecasts each series at query_times [B, Q] -> [B, Q, L], in the units of the series."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import chex
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
@@ -89,6 +90,8 @@ class FIMLocal(nn.Module):
         Returns:
             [B, Q, L] in the units of the values.
         """
+        chex.assert_equal_shape([values, times, mask])
+        chex.assert_rank([values, query_times], 2)
         values, times = zero_unobserved(values, mask), zero_unobserved(times, mask)
         value_map, time_map = fit_range(values, mask), fit_range(times, mask)
         h = self.encode(value_map.normalise(values), time_map.normalise(times), mask, self.phases(clock, times))

@@ -14,7 +14,7 @@ def window_statistics(values: jax.Array, times: jax.Array, mask: jax.Array, clip
 
     Args:
         values, times, mask: [..., T], already in the units of the series.
-        clip: bound on each statistic, so that an outlier cannot swamp the embedding.
+        clip: bound on each statistic of the values, so that an outlier cannot swamp the embedding.
 
     Returns:
         [..., 9]; zeros for a window without observations.
@@ -23,22 +23,10 @@ def window_statistics(values: jax.Array, times: jax.Array, mask: jax.Array, clip
     period = fit_range(times, mask)
     first = _value_at(jnp.where(mask, times, jnp.inf), values, jnp.argmin)
     last = _value_at(jnp.where(mask, times, -jnp.inf), values, jnp.argmax)
-    statistics = jnp.stack(
-        [
-            span.shift,
-            span.shift + span.scale,
-            span.scale,
-            first,
-            last,
-            last - first,
-            period.shift,
-            period.shift + period.scale,
-            period.scale,
-        ],
-        axis=-1,
-    )
-    some = jnp.any(mask, axis=-1, keepdims=True)
-    return jnp.where(some, jnp.clip(statistics, -clip, clip), 0.0)
+    of_values = [span.shift, span.shift + span.scale, span.scale, first, last, last - first]
+    of_times = [period.shift, period.shift + period.scale, period.scale]
+    statistics = jnp.stack([jnp.clip(x, -clip, clip) for x in of_values] + of_times, axis=-1)
+    return jnp.where(jnp.any(mask, axis=-1, keepdims=True), statistics, 0.0)
 
 
 def _value_at(times: jax.Array, values: jax.Array, pick) -> jax.Array:

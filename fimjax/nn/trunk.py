@@ -63,4 +63,4 @@ class Projection(nn.Module):
             if normed:
                 x = nn.LayerNorm(dtype=self.dtype, name=f"norm_{i}")(x)
         # The last layer is float32: it is small, and the loss needs its digits.
-        return nn.Dense(self.outputs, dtype=jnp.float32, name="outputs")(x.astype(jnp.float32))
+        return nn.Dense(self.outputs, dtype=jnp.float32, precision="highest", name="outputs")(x.astype(jnp.float32))

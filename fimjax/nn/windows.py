@@ -23,18 +23,24 @@ class Windows:
     steps: jax.Array  # [B], how many regular steps that is
     season: jax.Array  # [B], season length in steps; 1 = none or unknown
 
-    def without_rubbish(self) -> "Windows":
+    def with_zeros_in_gaps(self) -> "Windows":
         """Zeros in the slots without an observation: a NaN there would not reach an answer, but its gradient."""
         return self.replace(
             values=zero_unobserved(self.values, self.mask), times=zero_unobserved(self.times, self.mask)
         )
 
     def time_map(self) -> Affine:
-        """Time in windows since the forecast origin: the seen ones end at 0, the unseen one is the unit interval."""
+        """Time in windows since the forecast origin: the seen ones end at 0, the unseen one at 1."""
         return Affine(self.origin, self.duration)
 
+    def target_map(self) -> Affine:
+        """The unit interval of the unseen window, from its first step to its last, as FIM-l knows seen windows."""
+        step = self.duration / self.steps.astype(jnp.float32)
+        several = self.steps > 1
+        return Affine(self.origin + jnp.where(several, step, 0.0), self.duration - jnp.where(several, step, 0.0))
+
     def clock(self) -> Clock:
-        """The season in that same unit of time."""
+        """The season in windows since the forecast origin."""
         return Clock(jnp.zeros_like(self.duration), 1 / self.steps.astype(jnp.float32), self.season)
 
 
@@ -51,7 +57,8 @@ def split_windows(
 ) -> Windows:
     """Cuts the end of each series into windows that end at its last observation.
 
-    Older points are left out. A window with more points than slots keeps an evenly spread part of them.
+    Older points are left out. A window with more points than slots keeps an evenly spread part of them, its newest
+    point among them.
 
     Args:
         times, values, mask: [B, N], in any order.
@@ -71,10 +78,12 @@ def split_windows(
     window = windows - 1 - jnp.floor(jnp.where(mask, age, windows)).astype(jnp.int32)  # [B, N]
     member = (window[..., None] == jnp.arange(windows)[None, None, :]) & mask[..., None]  # [B, N, W]
     member = member.astype(jnp.int32)
-    rank = jnp.sum(member * (jnp.cumsum(member, axis=1) - 1), axis=-1)
     count = jnp.sum(member * jnp.sum(member, axis=1, keepdims=True), axis=-1)  # [B, N], points in the same window
-    slot = jnp.where(count > slots, (rank * slots) // jnp.maximum(count, 1), rank)
-    repeated = (count > slots) & (rank > 0) & (((rank - 1) * slots) // jnp.maximum(count, 1) == slot)
+    rank = jnp.sum(member * (jnp.cumsum(member, axis=1) - 1), axis=-1)
+    crowded = count > slots
+    slot = jnp.where(crowded, (rank * slots) // jnp.maximum(count, 1), rank)
+    # Of several points for one slot the newest stays, so that the last observation is never lost.
+    repeated = crowded & (((rank + 1) * slots) // jnp.maximum(count, 1) == slot)
     slot = jnp.where((window >= 0) & ~repeated, slot, slots)  # `slots` is out of range: dropped
 
     def place(x: jax.Array) -> jax.Array:

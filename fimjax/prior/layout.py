@@ -82,6 +82,7 @@ def assign_slots(key: jax.Array, layout: Layout, config: PriorConfig) -> Slots:
         first_T, next_T = slot_T * w // slots, (slot_T + 1) * w // slots
         u_KT = random.uniform(key, (config.windows, slots))
         drawn_KT = first_T[None, :] + jnp.floor(u_KT * (next_T - first_T)[None, :]).astype(jnp.int32)
+        drawn_KT = drawn_KT.at[:, -1].set(w - 1)  # the newest step says most about the next
         position_KT = jnp.where(w > slots, drawn_KT, slot_T[None, :])
     first_K = layout.times.shape[0] - (config.windows - jnp.arange(config.windows)) * w
     steps_KT = jnp.minimum(first_K[:, None] + position_KT, layout.times.shape[0] - 1)

@@ -108,21 +108,24 @@ def stationary_part(p: Parameters, noise_M: jax.Array, season: jax.Array) -> jax
     backshift_W = jnp.exp(-2j * jnp.pi * turns_W)
     seasonal_turns_W = (jnp.arange(m // 2 + 1) * season) % m / m
     seasonal_backshift_W = jnp.exp(-2j * jnp.pi * seasonal_turns_W)
-    ar_W = _factors(p.ar_radius, p.ar_angle, backshift_W) * (1.0 - p.seasonal_ar * seasonal_backshift_W)
+    ar_W = _factors(p.ar_radius, p.ar_angle, backshift_W)
     ma_W = _factors(p.ma_radius, p.ma_angle, backshift_W) * (1.0 - p.seasonal_ma * seasonal_backshift_W)
     # The fractional factor is infinite at frequency zero: read it half a bin to the right instead.
     bin_turns_W = jnp.maximum(turns_W, 0.5 / m)
     fractional_W = (1.0 - jnp.exp(-2j * jnp.pi * bin_turns_W)) ** -p.fraction
-    return jnp.fft.irfft(jnp.fft.rfft(noise_M) * ma_W / ar_W * fractional_W, m)
+    filtered_M = jnp.fft.irfft(jnp.fft.rfft(noise_M) * ma_W / ar_W * fractional_W, m)
+    # A seasonal pole rings for many seasons. On the circle its echoes would come round at the wrong lag, so it is
+    # applied along the line, from the start of the circle on.
+    return seasonal_sum(filtered_M, season, p.seasonal_ar)
 
 
-def seasonal_sum(x_N: jax.Array, season: jax.Array) -> jax.Array:
-    """x_t + x_(t-m) + x_(t-2m) + ... for a traced m >= 1, in log2(N) rounds that double the reach."""
+def seasonal_sum(x_N: jax.Array, season: jax.Array, pole: float | jax.Array = 1.0) -> jax.Array:
+    """x_t + r x_(t-m) + r^2 x_(t-2m) + ... for a traced m >= 1, in log2(N) rounds that double the reach."""
     n = x_N.shape[0]
     steps_N = jnp.arange(n)
     for doubling in range(math.ceil(math.log2(n))):
         earlier_N = steps_N - season * 2**doubling
-        x_N = x_N + jnp.where(earlier_N >= 0, x_N[jnp.maximum(earlier_N, 0)], 0.0)
+        x_N = x_N + jnp.where(earlier_N >= 0, pole ** (2**doubling) * x_N[jnp.maximum(earlier_N, 0)], 0.0)
     return x_N
 
 

@@ -23,6 +23,15 @@ def interpolate_linearly(values: jax.Array, times: jax.Array, mask: jax.Array, q
 
 def repeat_last_window(past: Windows, query_times: jax.Array) -> jax.Array:
     """What the series was one window earlier, read off its past by straight lines: [B, Q] -> [B, Q]."""
-    batch = past.values.shape[0]
-    values, times, mask = (x.reshape(batch, -1) for x in (past.values, past.times, past.mask))
-    return interpolate_linearly(values, times, mask, query_times - past.duration[:, None])
+    return interpolate_linearly(*_whole(past), query_times - past.duration[:, None])
+
+
+def repeat_last_value(past: Windows, query_times: jax.Array) -> jax.Array:
+    """The newest observation, held on: [B, Q] -> [B, Q]."""
+    newest = jnp.full_like(query_times, jnp.inf)
+    return interpolate_linearly(*_whole(past), newest)
+
+
+def _whole(past: Windows) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """Values, times and mask of all windows together, [B, W * T]."""
+    return tuple(x.reshape(x.shape[0], -1) for x in (past.values, past.times, past.mask))

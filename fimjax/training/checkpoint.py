@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 from pathlib import Path
 from typing import Any, Literal
 
@@ -67,6 +68,8 @@ class Checkpoints:
         """Starts saving the replicated state; returns as soon as its arrays are copied."""
         if step == self.latest_step:
             return  # a signal right after a validation asks for what has just been saved
+        if metrics is not None and not math.isfinite(metrics["loss"]):
+            metrics = None  # no number to be ranked by: it must not push out the best one
         state = to_global(stacked, self.devices)
         self._manager.save(
             step,
@@ -85,7 +88,7 @@ class Checkpoints:
             ConfigError: if the checkpoint was made by another model; the message names the differing keys.
         """
         step = self.latest_step
-        refuse_other_model(self._manager.directory, _read_config(self._manager, step), self.config)
+        refuse_other_run(self._manager.directory, _read_config(self._manager, step), self.config, step)
         restored = self._manager.restore(
             step,
             args=ocp.args.Composite(
@@ -117,11 +120,19 @@ def _read_config(manager: ocp.CheckpointManager, step: int) -> Config:
     return from_dict(manager.restore(step, args=ocp.args.Composite(config=ocp.args.JsonRestore()))["config"])
 
 
-def refuse_other_model(folder: Any, saved: Config, asked: Config) -> None:
-    """Raises a ConfigError that names the keys in which two model configs differ."""
+def refuse_other_run(folder: Any, saved: Config, asked: Config, step: int) -> None:
+    """Raises a ConfigError that names what keeps a run with other settings from going on here."""
     differences = differing_keys(saved.model, asked.model, "model.")
     if differences:
         raise ConfigError(f"the checkpoint in {folder} is of another model: {'; '.join(differences)}")
+    before, now = saved.training.average_decay, asked.training.average_decay
+    if bool(before) != bool(now):
+        raise ConfigError(f"training.average_decay: the run in {folder} was made with {before}, not with {now}")
+    if step % asked.training.steps_per_dispatch:
+        raise ConfigError(
+            f"training.steps_per_dispatch: {asked.training.steps_per_dispatch} does not divide step {step}, "
+            f"at which the run in {folder} stopped"
+        )
 
 
 def latest_step(run: Path) -> int:
@@ -148,7 +159,13 @@ def load_params(run: Path | str, which: Literal["best", "latest"] = "best") -> t
     with ocp.CheckpointManager(
         folder.absolute(),
         item_names=("params", "config"),
-        options=ocp.CheckpointManagerOptions(read_only=True, best_fn=lambda metrics: metrics["loss"], best_mode="min"),
+        options=ocp.CheckpointManagerOptions(
+            read_only=True,
+            create=False,
+            best_fn=lambda metrics: metrics["loss"],
+            best_mode="min",
+            multiprocessing_options=_this_process_alone(),
+        ),
     ) as manager:
         step = manager.best_step() if which == "best" else manager.latest_step()
         step = manager.latest_step() if step is None else step
@@ -161,6 +178,14 @@ def load_params(run: Path | str, which: Literal["best", "latest"] = "best") -> t
         like = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=device), shapes)
         params = manager.restore(step, args=ocp.args.Composite(params=ocp.args.StandardRestore(like)))["params"]
     return config, jax.tree.map(np.asarray, params)
+
+
+def _this_process_alone() -> ocp.options.MultiprocessingOptions:
+    """Reading is nobody else's business: no process waits for another."""
+    me = jax.process_index()
+    return ocp.options.MultiprocessingOptions(
+        primary_host=me, active_processes={me}, barrier_sync_key_prefix=f"reader_{me}"
+    )
 
 
 def write_config(run: Path, config: Config) -> None:

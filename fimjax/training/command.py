@@ -2,6 +2,7 @@
 
 import argparse
 import dataclasses
+import math
 import os
 import runpy
 import sys
@@ -16,6 +17,8 @@ from fimjax.training.checkpoint import CheckpointError
 from fimjax.training.loop import TrainingDiverged, train
 from fimjax.training.parallel import use_cpu_devices
 from fimjax.training.picture import draw_run
+
+DEFAULT_CONFIG = Path(__file__).parents[2] / "configs" / "tiny_fim_local.py"
 
 TERMINATED = 143
 """Exit code of a run that a signal ended: 128 + SIGTERM, as shells and schedulers expect."""
@@ -37,7 +40,7 @@ class Arguments:
     picture: bool = True
     """Draw what the trained model says of a few validation series (needs matplotlib)."""
     cpu_devices: int = 0
-    """XLA devices on a CPU host; -1 makes one for each core, so that training uses them all; 0 leaves one."""
+    """XLA devices on a CPU host; -1 makes one for each core, as far as they can share a batch evenly; 0 leaves one."""
     compile_cache: Path | None = None
     """Folder that keeps compiled programs between runs."""
     distributed: bool = False
@@ -66,16 +69,24 @@ def load_config(path: Path) -> Config:
 def parse(argv: list[str]) -> Arguments:
     """Reads the config file first, then the overrides, for only the file tells which settings there are."""
     first = argparse.ArgumentParser(add_help=False)
-    first.add_argument("--config", type=Path, default=Path("configs/tiny_fim_local.py"))
+    first.add_argument("--config", type=Path, default=DEFAULT_CONFIG)
     path = first.parse_known_args(argv)[0].config
     default = Arguments(config=path, run=Path("runs") / path.stem, settings=load_config(path))
     return tyro.cli(tyro.conf.AvoidSubcommands[Arguments], prog="train.py", args=argv, default=default)
 
 
+def usable_cores(config: Config, cores: int) -> int:
+    """As many of the cores as can share the training batch and the validation set evenly."""
+    group, training = config.prior.group_size, config.training
+    groups = math.gcd(training.batch_size // group, training.validation_series // group)
+    return max(n for n in range(1, cores + 1) if groups % n == 0)
+
+
 def start_devices(arguments: Arguments) -> None:
     """Settings that JAX takes only before its first use."""
     if arguments.cpu_devices:
-        use_cpu_devices(os.cpu_count() or 1 if arguments.cpu_devices < 0 else arguments.cpu_devices)
+        cores = usable_cores(arguments.settings, os.cpu_count() or 1)
+        use_cpu_devices(cores if arguments.cpu_devices < 0 else arguments.cpu_devices)
     if arguments.compile_cache:
         jax.config.update("jax_compilation_cache_dir", str(arguments.compile_cache.absolute()))
     if arguments.coordinator:

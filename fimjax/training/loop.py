@@ -16,7 +16,7 @@ from fimjax.training.losses import Params
 from fimjax.training.metrics import MetricsLog, ProgressReport
 from fimjax.training.parallel import Devices, first, parallel_training, parallel_validation, replicate
 from fimjax.training.step import PARAMS_STREAM, init_state, stream_key
-from fimjax.training.validation import baseline_name
+from fimjax.training.validation import describe
 
 
 class TrainingDiverged(RuntimeError):
@@ -129,12 +129,14 @@ def train(
                 checkpoints.save(step, state, validation)
                 if main:
                     log.write("validation", step, validation)
-                    report.say(f"step {step:,}: {describe(validation, baseline_name(model))}")
-            elif stop.agreed(step, training.log_every):
+                    report.say(f"step {step:,}: {describe(validation)}")
+            if step < training.steps and stop.agreed(step, training.log_every):
+                if pending is not None:
+                    note(*pending)
                 checkpoints.save(step, state)
                 break
 
-    summary = describe(validation, baseline_name(model)) if validation else f"was trained to step {start} already"
+    summary = describe(validation) if validation else f"was trained to step {start} already"
     return Outcome(step, validation, summary, stopped=step < training.steps)
 
 
@@ -144,9 +146,3 @@ def introduce(model: nn.Module, run: Path, devices: Devices) -> str:
     devices = jax.devices() if devices is None else devices
     where = f"{len(devices)} {devices[0].platform} device(s) in {jax.process_count()} process(es)"
     return f"{type(model).__name__}: {parameters:,} parameters, {where}, {run}"
-
-
-def describe(validation: dict[str, float], baseline: str) -> str:
-    """Both root mean squared errors and their ratio, in a sentence."""
-    error, reference = validation["mse"] ** 0.5, validation["baseline_mse"] ** 0.5
-    return f"validation error {error:.4f}, {baseline} {reference:.4f}, ratio {error / reference:.2f}"

@@ -10,7 +10,7 @@ from flax import struct
 
 from fimjax.config import TrainingConfig
 from fimjax.models.fim import FIM, fit_series
-from fimjax.nn.scaling import Affine, fit_range, safe_sqrt
+from fimjax.nn.scaling import Affine, fit_range, safe_sqrt, zero_unobserved
 from fimjax.nn.season import Clock
 from fimjax.prior.sampler import Sample
 
@@ -85,7 +85,8 @@ def prediction_errors(
 
 def target_window(sample: Sample) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     """Times, clean values, noisy values and validity of the K-th window, each [B, T]."""
-    return sample.times[:, -1], sample.clean[:, -1], sample.noisy[:, -1], sample.valid[:, -1]
+    times, clean, noisy, valid = (x[:, -1] for x in (sample.times, sample.clean, sample.noisy, sample.valid))
+    return zero_unobserved(times, valid), clean, noisy, valid
 
 
 def fold_windows(sample: Sample) -> dict[str, Any]:
@@ -95,6 +96,7 @@ def fold_windows(sample: Sample) -> dict[str, Any]:
         name: getattr(sample, name).reshape(batch * count, slots)
         for name in ("noisy", "times", "observed", "clean", "valid")
     }
+    fields["times"] = zero_unobserved(fields["times"], fields["valid"])
     clock = Clock(sample.origin, sample.duration / sample.steps.astype(jnp.float32), sample.season)
     return {**fields, "clock": clock.repeat(count)}
 

@@ -1,6 +1,7 @@
 """Where the numbers of a run go: a JSONL file, TensorBoard, and a progress bar with loss, speed and time left."""
 
 import json
+import math
 import os
 import sys
 import time
@@ -24,7 +25,8 @@ class MetricsLog:
         self._board = SummaryWriter(str(run / "tensorboard"), purge_step=resumed_from + 1)
 
     def write(self, phase: str, step: int, metrics: dict[str, float]) -> None:
-        self._file.write(json.dumps({"phase": phase, "step": step, **metrics}) + "\n")
+        numbers = {name: value if math.isfinite(value) else None for name, value in metrics.items()}  # JSON has no NaN
+        self._file.write(json.dumps({"phase": phase, "step": step, **numbers}) + "\n")
         self._file.flush()
         for name, value in metrics.items():
             self._board.add_scalar(f"{phase}/{name}", value, step)
@@ -34,10 +36,11 @@ class MetricsLog:
         self._board.close()
 
     def _forget_after(self, step: int) -> None:
-        """Drops lines of steps that a resumed run will do again."""
+        """Drops lines of steps that a resumed run will do again, and one that a kill cut short."""
         if not self._path.exists():
             return
-        kept = [line for line in self._path.read_text().splitlines(keepends=True) if json.loads(line)["step"] <= step]
+        lines = self._path.read_text().splitlines(keepends=True)
+        kept = [line for line in lines if line.endswith("}\n") and json.loads(line)["step"] <= step]
         partial = self._path.with_suffix(".partial")
         partial.write_text("".join(kept))
         os.replace(partial, self._path)
@@ -78,7 +81,7 @@ class ProgressReport:
 
     def say(self, text: str) -> None:
         """A line above the bar."""
-        self._progress.console.print(text, highlight=False)
+        self._progress.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def close(self) -> None:
         self._progress.stop()

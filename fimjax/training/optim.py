@@ -7,8 +7,7 @@ import jax.numpy as jnp
 import optax
 
 from fimjax.config import FIMConfig, ModelConfig, TrainingConfig
-
-Params = dict[str, Any]
+from fimjax.training.losses import Params
 
 
 def frozen_parts(model: ModelConfig) -> frozenset[str]:
@@ -53,10 +52,7 @@ def make_schedule(training: TrainingConfig) -> optax.Schedule:
 def decayed(params: Params) -> Any:
     """Weight decay is for matrices: not for biases, LayerNorms, learnable queries or positions."""
 
-    def is_matrix(path, x) -> bool:
-        return x.ndim >= 2 and path[-1].key == "kernel"
-
-    return jax.tree_util.tree_map_with_path(is_matrix, params)
+    return jax.tree_util.tree_map_with_path(lambda path, _: path[-1].key == "kernel", params)
 
 
 def make_optimizer(training: TrainingConfig) -> optax.GradientTransformation:

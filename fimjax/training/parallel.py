@@ -93,7 +93,8 @@ def parallel_training(
 ) -> Callable[[TrainState], tuple[TrainState, Metrics]]:
     """Several optimiser steps in one call on all devices; the state passed in is given up.
 
-    Metrics are those of the last of the steps, but for the loss, which is their mean.
+    Metrics are those of the last of the steps, but for the loss, which is their mean, and for the run of bad steps,
+    which is the longest one.
     """
     step = make_train_step(config, model, training_groups(config, devices), AXIS)
 
@@ -102,7 +103,7 @@ def parallel_training(
             return step(state)
         state, history = jax.lax.scan(lambda s, _: step(s), state, length=config.training.steps_per_dispatch)
         metrics = jax.tree.map(lambda x: x[-1], history)
-        return state, {**metrics, "loss": history["loss"].mean()}
+        return state, {**metrics, "loss": history["loss"].mean(), "bad_run": history["bad_run"].max()}
 
     return jax.pmap(steps, axis_name=AXIS, devices=devices, donate_argnums=0)
 

@@ -133,7 +133,7 @@ def make_train_step(
         metrics = {
             "loss": loss,
             "gradient_norm": norm,
-            "learning_rate": schedule(state.step),
+            "learning_rate": schedule(state.step - state.skipped),  # the optimiser counts good steps only
             "skipped": new_state.skipped,
             "bad_run": new_state.bad_run,
         }

@@ -90,3 +90,13 @@ def test_draws_are_standardised_and_poles_stay_inside_the_circle():
     path = quick_jit(jax.vmap(lambda key: sarima.draw(key, jnp.arange(300.0), jnp.int32(4)).noisy))(keys)
     np.testing.assert_allclose(path.mean(axis=1), 0.0, atol=1e-3)
     np.testing.assert_allclose(path.std(axis=1), 1.0, atol=1e-3)
+
+
+@pytest.mark.parametrize("season", [52, 96, 168])
+def test_a_strong_seasonal_pole_echoes_at_multiples_of_the_season_only(season):
+    """On a circle, what has gone round it once would come back at other lags."""
+    impulse = jnp.zeros(1024).at[0].set(1.0)
+    response = sarima.stationary_part(parameters(seasonal_ar=0.9), impulse, jnp.int32(season))
+    expected = np.zeros(1024)
+    expected[::season] = 0.9 ** np.arange(len(expected[::season]))
+    np.testing.assert_allclose(response, expected, atol=1e-4)

@@ -1,8 +1,10 @@
 """Runs small enough to test with: two families, short windows, a network of a few thousand numbers."""
 
 import dataclasses
+import json
+from pathlib import Path
 
-from fimjax.config import Config, PriorConfig, PriorWeights, TrainingConfig
+from fimjax.config import Config, PriorConfig, PriorWeights, TrainingConfig, to_dict
 from tests import examples
 from tests.examples import OPERATOR
 
@@ -11,6 +13,8 @@ LOCAL = dataclasses.replace(examples.LOCAL, layers=1, trunk_layers=1, projection
 RICH_LOCAL = dataclasses.replace(examples.RICH_LOCAL, layers=1, trunk_layers=1, projection=(2, 1))
 FORECASTER = dataclasses.replace(examples.FORECASTER, local=LOCAL, layers=1)
 RICH_FORECASTER = dataclasses.replace(examples.RICH_FORECASTER, local=RICH_LOCAL, layers=1)
+
+ROOT = Path(__file__).parents[2]
 
 NONE = dict.fromkeys(dataclasses.asdict(PriorWeights()), 0.0)
 PRIOR = PriorConfig(
@@ -48,3 +52,13 @@ RICH_RUN = run_config(
 )
 RICH_LOCAL_RUN = run_config(RICH_LOCAL)
 AVERAGED_RUN = run_config(OPERATOR, average_decay=0.9)
+
+
+def write_config_file(folder: Path, config: Config) -> Path:
+    """A config as a file that `train.py` reads."""
+    path = folder / "config.py"
+    path.write_text(
+        "import json\nfrom fimjax.config import from_dict\n"
+        f"def get_config():\n    return from_dict(json.loads({json.dumps(to_dict(config))!r}))\n"
+    )
+    return path

@@ -47,7 +47,10 @@ def shorter(config, steps):
     return dataclasses.replace(config, training=dataclasses.replace(config.training, steps=steps))
 
 
-@pytest.mark.parametrize("config", [OPERATOR_RUN, AVERAGED_RUN], ids=["plain", "averaged"])
+BY_THREES = run_config(OPERATOR, average_decay=0.9, steps_per_dispatch=3, log_every=3)
+
+
+@pytest.mark.parametrize("config", [OPERATOR_RUN, BY_THREES], ids=["plain", "averaged_by_threes"])
 def test_resuming_is_bit_for_bit_the_run_that_was_never_stopped(tmp_path, config):
     train(config, tmp_path / "whole", devices=FOUR)
     train(shorter(config, 3), tmp_path / "parts", devices=FOUR)
@@ -63,7 +66,8 @@ def test_resuming_is_bit_for_bit_the_run_that_was_never_stopped(tmp_path, config
         ]
         for name in ("whole", "parts")
     ]
-    assert [line["step"] for line in lines[0] if line["phase"] == "train"] == [1, 2, 3, 4, 5, 6]
+    logged = range(config.training.log_every, 7, config.training.log_every)
+    assert [line["step"] for line in lines[0] if line["phase"] == "train"] == list(logged)
     assert lines[0] == lines[1]
 
 
@@ -119,6 +123,25 @@ def test_a_save_without_metrics_is_the_latest_but_never_the_best(tmp_path):
         chex.assert_trees_all_equal(load_params(tmp_path, which)[1], fresh_params(config, seed))
 
 
+def test_a_validation_that_is_not_a_number_is_never_the_best(tmp_path):
+    config = OPERATOR_RUN
+    checkpoints = Checkpoints(tmp_path, config, ONE)
+    for step, loss in enumerate([1.0, float("nan"), 2.0, float("inf")], start=1):
+        checkpoints.save(step, replicate(fresh_state(config, seed=step), ONE), {"loss": loss})
+    checkpoints.close()
+    chex.assert_trees_all_equal(load_params(tmp_path, "best")[1], fresh_params(config, 1))
+    chex.assert_trees_all_equal(load_params(tmp_path, "latest")[1], fresh_params(config, 4))
+
+
+def test_a_line_of_metrics_cut_short_by_a_kill_is_forgotten(tmp_path):
+    train(shorter(OPERATOR_RUN, 3), tmp_path, devices=ONE)
+    with (tmp_path / "metrics.jsonl").open("a") as file:
+        file.write('{"phase": "train", "st')
+    train(OPERATOR_RUN, tmp_path, devices=ONE, resume=True)
+    steps = [json.loads(line)["step"] for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
+    assert steps == [1, 2, 3, 3, 4, 5, 6, 6]
+
+
 def test_a_change_after_saving_does_not_reach_the_checkpoint(tmp_path):
     """The state is given to the next step while it is still being written."""
     config = OPERATOR_RUN
@@ -139,6 +162,11 @@ def test_another_model_is_refused_and_the_differing_keys_are_named(tmp_path):
         train(other, tmp_path, devices=ONE, resume=True)
     with pytest.raises(ConfigError, match="DeepONetConfig against FIMLocalConfig"):
         train(LOCAL_RUN, tmp_path, devices=ONE, resume=True)
+    with pytest.raises(ConfigError, match=r"training\.average_decay: .* made with 0.0, not with 0.9"):
+        train(AVERAGED_RUN, tmp_path, devices=ONE, resume=True)
+    by_twos = run_config(OPERATOR, steps_per_dispatch=2, log_every=2, validate_every=2)
+    with pytest.raises(ConfigError, match=r"training\.steps_per_dispatch: 2 does not divide step 3"):
+        train(by_twos, tmp_path, devices=ONE, resume=True)
     assert train(OPERATOR_RUN, tmp_path, devices=ONE, resume=True).step == 6
 
 

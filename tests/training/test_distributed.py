@@ -1,12 +1,13 @@
-"""Two processes on loopback: the gradients of one process, checkpoints that either can read, one set of logs."""
+"""Two processes on loopback: the gradients of one process, `train.py` on both, one set of logs, a common stop."""
 
 import json
 import os
 import pickle
+import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
+import time
 
 import jax
 import numpy as np
@@ -16,12 +17,10 @@ import pytest
 from fimjax.training.checkpoint import load_params
 from fimjax.training.loop import train
 from fimjax.training.parallel import first, parallel_gradient, replicate
-from tests.training.examples import AVERAGED_RUN, run_config
+from tests.training.examples import OPERATOR_RUN, ROOT, run_config, write_config_file
 from tests.training.test_step import fresh
 
-ROOT = Path(__file__).parents[2]
-
-WORKER = """
+GRADIENT_WORKER = """
 import pickle, sys
 from pathlib import Path
 from fimjax.training.parallel import first, parallel_gradient, replicate, use_cpu_devices
@@ -31,15 +30,12 @@ process, port, folder = int(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
 use_cpu_devices(1)
 jax.distributed.initialize(f"127.0.0.1:{port}", 2, process)
 
-from fimjax.training.loop import train
-from tests.training.examples import AVERAGED_RUN
+from tests.training.examples import OPERATOR_RUN
 from tests.training.test_step import fresh
 
-model, state = fresh(AVERAGED_RUN)
-gradient = first(parallel_gradient(AVERAGED_RUN, model)(replicate(state)))
+model, state = fresh(OPERATOR_RUN)
+gradient = first(parallel_gradient(OPERATOR_RUN, model)(replicate(state)))
 (folder / f"gradient_{process}.pickle").write_bytes(pickle.dumps(gradient))
-outcome = train(AVERAGED_RUN, folder / "run")
-print("trained to", outcome.step, flush=True)
 """
 
 
@@ -49,38 +45,78 @@ def free_port() -> int:
         return s.getsockname()[1]
 
 
-@pytest.mark.processes
-def test_two_processes(tmp_path):
-    port = str(free_port())
+def start_both(commands):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    workers = [
+    return [
         subprocess.Popen(
-            [sys.executable, "-c", WORKER, str(process), port, str(tmp_path)],
+            [sys.executable, *map(str, command)],
             cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )
-        for process in range(2)
+        for command in commands
     ]  # fmt: skip
-    results = [worker.communicate(timeout=400) for worker in workers]
-    for worker, (out, err) in zip(workers, results):
-        assert worker.returncode == 0 and "trained to 6" in out, err[-3000:]
 
-    # Raw gradients: those of either process are those of one process with one or two devices.
-    model, state = fresh(AVERAGED_RUN)
+
+def train_both(folder, run, *settings):
+    config = write_config_file(folder, OPERATOR_RUN)
+    common = ["train.py", "--config", config, "--run", run, "--cpu-devices", 1, *settings]
+    several = ["--coordinator", f"127.0.0.1:{free_port()}", "--processes", 2]
+    return start_both([*common, *several, "--process", i] for i in range(2))
+
+
+def finish(workers, timeout=300):
+    try:
+        results = [worker.communicate(timeout=timeout) for worker in workers]
+    finally:
+        for worker in workers:
+            worker.kill()
+    return [worker.returncode for worker in workers], results
+
+
+@pytest.mark.processes
+def test_raw_gradients_of_two_processes_are_those_of_one(tmp_path):
+    port = free_port()
+    codes, results = finish(start_both(["-c", GRADIENT_WORKER, process, port, tmp_path] for process in range(2)))
+    assert codes == [0, 0], results
+    model, state = fresh(OPERATOR_RUN)
     two = jax.devices()[:2]
-    loss, expected = first(parallel_gradient(AVERAGED_RUN, model, two)(replicate(state, two)))
-    norm = optax.tree.norm(expected)
+    loss, expected = first(parallel_gradient(OPERATOR_RUN, model, two)(replicate(state, two)))
     for process in range(2):
         other_loss, grads = pickle.loads((tmp_path / f"gradient_{process}.pickle").read_bytes())
         np.testing.assert_allclose(other_loss, loss, rtol=1e-5)
-        assert optax.tree.norm(jax.tree.map(lambda a, b: a - b, grads, expected)) < 1e-4 * norm
+        difference = optax.tree.norm(jax.tree.map(lambda a, b: a - b, grads, expected))
+        assert difference < 1e-4 * optax.tree.norm(expected)
 
-    # Process 0 alone writes: each step is there once, and the other process shows no progress.
-    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+
+@pytest.mark.processes
+def test_two_processes_train_and_one_goes_on(tmp_path):
+    run = tmp_path / "run"
+    codes, results = finish(train_both(tmp_path, run))
+    assert codes == [0, 0], results
+    # Process 0 alone writes: each step is there once, and the other process says nothing.
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if line["phase"] == "train"] == [1, 2, 3, 4, 5, 6]
     assert "2 cpu device(s) in 2 process(es)" in results[0][1] and "series/s" not in results[1][1]
+    assert (run / "picture.png").exists() and "validation error" in results[0][0]
+    assert "validation error" not in results[1][0]
 
-    # One process reads what two have written, and goes on from there.
-    config, params = load_params(tmp_path / "run")
-    assert config == AVERAGED_RUN and np.isfinite(optax.tree.norm(params))
-    longer = run_config(AVERAGED_RUN.model, average_decay=0.9, steps=9)
-    assert train(longer, tmp_path / "run", devices=two, resume=True).step == 9
+    config, params = load_params(run)
+    assert config == OPERATOR_RUN and np.isfinite(optax.tree.norm(params))
+    longer = run_config(OPERATOR_RUN.model, steps=9)
+    assert train(longer, run, devices=jax.devices()[:2], resume=True).step == 9
+
+
+@pytest.mark.processes
+def test_a_signal_to_one_process_stops_both_at_the_same_step(tmp_path):
+    run = tmp_path / "run"
+    # Every step that is asked about a stop is also one that is validated: the stop must come through all the same.
+    often = ("--training.steps", 999_999, "--training.log-every", 3, "--training.validate-every", 3)
+    workers = train_both(tmp_path, run, *often)
+    deadline = time.monotonic() + 120
+    while not list(run.glob("checkpoints/[0-9]*/config")):
+        assert all(worker.poll() is None for worker in workers) and time.monotonic() < deadline, finish(workers, 5)
+        time.sleep(0.1)
+    workers[1].send_signal(signal.SIGTERM)
+    codes, results = finish(workers)
+    assert codes == [143, 143], results
+    assert "stopped by a signal at step" in results[0][0]
+    assert load_params(run, "latest")[0].model == OPERATOR_RUN.model
