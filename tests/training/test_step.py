@@ -39,7 +39,7 @@ def run_steps(config, state, count, devices=1):
     return first(stacked), first(metrics)
 
 
-@pytest.mark.parametrize("config", [LOCAL_RUN, RICH_RUN], ids=["fim_local", "fim"])
+@pytest.mark.parametrize("config", [OPERATOR_RUN, RICH_RUN], ids=["interpolation", "forecasting"])
 def test_raw_gradients_agree_on_one_two_and_four_devices(config):
     """Raw ones: Adam and clipping would hide a gradient that is too large by the number of devices."""
     model, state = fresh(config)
