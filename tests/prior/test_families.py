@@ -11,7 +11,7 @@ from fimjax.config import PriorConfig, PriorWeights
 from fimjax.prior.families import FAMILIES
 from tests.prior.quick import fair_jit
 
-STEPS = 160
+STEPS = PriorConfig().total_steps
 CHUNK = 1_000
 
 

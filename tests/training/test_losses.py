@@ -14,7 +14,7 @@ from fimjax.prior.sampler import sample_group
 from fimjax.training.baselines import interpolate_linearly, repeat_last_window
 from fimjax.training.losses import make_loss, mean_over_series, pinball, prediction_errors, similarity_distance
 from tests.examples import random_windows
-from tests.training.examples import FIM_RUN, LOCAL_RUN, OPERATOR_RUN, PRIOR, RICH_LOCAL_RUN, RICH_RUN
+from tests.training.examples import LOCAL_RUN, OPERATOR_RUN, PRIOR, RICH_LOCAL_RUN, RICH_RUN
 
 
 def test_pinball_is_minimised_by_the_quantile():
@@ -67,7 +67,7 @@ def test_similarity_is_zero_for_equal_directions_and_two_for_opposite_ones():
     np.testing.assert_allclose(similarity_distance(a, -a), 2, atol=1e-6)
 
 
-@pytest.mark.parametrize("config", [LOCAL_RUN, RICH_LOCAL_RUN, OPERATOR_RUN, FIM_RUN, RICH_RUN])
+@pytest.mark.parametrize("config", [LOCAL_RUN, RICH_LOCAL_RUN, OPERATOR_RUN, RICH_RUN])
 def test_what_stands_in_invalid_slots_does_not_matter(config):
     """What stands in invalid slots never reaches the loss; what stands in valid ones of the target does."""
     model = build_model(config.model)
