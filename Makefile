@@ -13,9 +13,10 @@ TRAIN = $(BIN)/python train.py --cpu-devices -1 --compile-cache .cache/jax
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,plot]'
 	touch $@
 
-# Tests run on every core, whole files at a time, so that what a file compiles is compiled once.
+# Tests run on every core, whole files at a time, so that what a file compiles is compiled once; in the order of their
+# names, for the longest would else come last.
 test: .venv/installed
-	$(BIN)/python -m pytest -n auto --dist loadfile --durations 10
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --durations 10
 
 # FIM-l, then FIM on top of it: about two minutes on two cores. Starts afresh every time.
 train: .venv/installed

@@ -43,15 +43,17 @@ def replicate(tree: Any, devices: Devices = None) -> Any:
 
 def first(stacked: Any) -> Any:
     """This host's first copy, as NumPy arrays."""
-    return jax.tree.map(lambda x: np.asarray(x.addressable_shards[0].data[0]), stacked)
+    return jax.tree.map(lambda x: np.asarray(x.addressable_shards[0].data)[0], stacked)
 
 
 def to_global(stacked: Any, devices: Devices = None) -> Any:
     """The equal copies of pmap as global arrays that live on every device of every host."""
 
     def join(x):
-        # Indexing copies: what a checkpoint still writes must not be a buffer that the next step is given to reuse.
-        copies = [shard.data[0] for shard in x.addressable_shards]
+        # A copy: what a checkpoint still writes must not be a buffer that the next step is given to reuse. By way of
+        # the host, for slicing on the devices would compile a program for every shape and device.
+        host = np.array(x.addressable_shards[0].data)[0]
+        copies = [jax.device_put(host, shard.device) for shard in x.addressable_shards]
         return jax.make_array_from_single_device_arrays(x.shape[1:], _everywhere(devices), copies)
 
     return jax.tree.map(join, stacked)
