@@ -1,0 +1,1 @@
+"""How good is a forecaster, against what a practitioner would use instead?"""

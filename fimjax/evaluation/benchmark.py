@@ -1,0 +1,150 @@
+"""The benchmark: every model on every data set, forecasts and figures on disk as they come."""
+
+import dataclasses
+import json
+import os
+import platform
+from collections.abc import Callable, Iterator
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from fimjax.evaluation.catalog import EvaluationError
+from fimjax.evaluation.contenders import Contender, ask
+from fimjax.evaluation.datasets import Dataset
+from fimjax.evaluation.forecasts import (
+    Forecasts,
+    fingerprint,
+    read_forecasts,
+    replacing,
+    require_finite,
+    write_forecasts,
+)
+from fimjax.evaluation.published import STATISTICAL, read_published
+from fimjax.evaluation.scoring import METRICS, Yardsticks, score, yardsticks
+
+ABOUT_COLUMNS = ("series", "population", "seed", "data", "seen", "zero_scales", "fallbacks")
+TIME_COLUMNS = ("cpu_seconds", "wall_seconds", "series_per_second")
+COLUMNS = ("dataset", "model", *METRICS, *ABOUT_COLUMNS, *TIME_COLUMNS, "version", "machine", "source")
+"""Columns of the benchmark's table; a sample's bounds, `scrps_lo`, `scrps_hi` and so on, follow."""
+
+HERE, COMMITTED = "here", "committed"
+"""Where a row's figures come from: measured in this run, or shipped with fimjax."""
+
+Fit = Callable[[str, Dataset], Forecasts]
+"""How a statistical model comes to its forecasts."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Answer:
+    """One model's forecasts of one data set, with its row of the table; no forecasts for committed figures."""
+
+    dataset: Dataset
+    contender: Contender
+    forecasts: Forecasts | None
+    row: dict[str, Any]
+
+
+def run_benchmark(
+    contenders: list[Contender], datasets: Iterator[Dataset], fit: Fit | None, out: Path, seed: int = 0
+) -> Iterator[Answer]:
+    """Yields an answer for every data set and model, in this order; forecasts are in `out` by then.
+
+    Args:
+        fit: fits statistical models; None takes their figures from those that ship with fimjax.
+    """
+    for dataset in datasets:
+        by = yardsticks(dataset, seed)
+        for contender in contenders:
+            if contender.is_statistical and fit is None:
+                row = committed_row(contender.name, dataset)
+                yield Answer(dataset, contender, None, row)
+                continue
+            forecasts = _forecast(contender, dataset, fit, out)
+            yield Answer(dataset, contender, forecasts, _row(contender, dataset, forecasts, by, seed))
+
+
+def _forecast(contender: Contender, dataset: Dataset, fit: Fit, out: Path) -> Forecasts:
+    path = out / "forecasts" / dataset.info.name / f"{contender.name}.parquet"
+    if contender.is_statistical:
+        forecasts = fit(contender.name, dataset)
+    else:
+        forecasts = read_forecasts(path, dataset, contender.version)
+        if forecasts is not None:
+            return forecasts
+        forecasts = ask(contender, dataset)
+    require_finite(forecasts, contender.name, dataset.info.name)
+    write_forecasts(path, dataset, forecasts, contender.version)
+    return forecasts
+
+
+def _row(contender: Contender, dataset: Dataset, forecasts: Forecasts, by: Yardsticks, seed: int) -> dict[str, Any]:
+    elapsed = float(forecasts.elapsed.sum())
+    figures = score(dataset, forecasts, by)
+    return {
+        "dataset": dataset.info.name,
+        "model": contender.name,
+        **figures,
+        "series": len(dataset),
+        "population": dataset.population,
+        "seed": seed,
+        "data": fingerprint(dataset),
+        "seen": contender.has_seen(dataset.info.name),
+        "fallbacks": int(np.sum(forecasts.fallback)),
+        "cpu_seconds": float(forecasts.seconds.sum()),
+        "wall_seconds": elapsed,
+        "series_per_second": len(dataset) / elapsed if elapsed > 0 else np.nan,
+        "version": f"statsforecast {version('statsforecast')}" if contender.is_statistical else contender.version,
+        "machine": machine(),
+        "source": HERE,
+    }
+
+
+def machine() -> str:
+    """What the times were measured on."""
+    return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+
+
+def committed_sample(dataset: str) -> int | None:
+    """How many series of a data set the committed figures are of; None if there are none."""
+    rows = read_published(STATISTICAL).query("dataset == @dataset")
+    return None if rows.empty else int(rows["series"].max())
+
+
+def committed_row(model: str, dataset: Dataset) -> dict[str, Any]:
+    """The committed figures of a statistical model on these very series.
+
+    Of a whole data set, another copy will do, and the row says so: archives differ in digits and in a few series.
+    """
+    table = read_published(STATISTICAL)
+    rows = table[(table["dataset"] == dataset.info.name) & (table["model"] == model)]
+    same = rows[rows["data"] == fingerprint(dataset)]
+    if len(same):
+        return same.iloc[-1].to_dict() | {"source": COMMITTED}
+    whole = rows[rows["series"] == len(dataset)]
+    if len(whole) and not dataset.is_sample:
+        return whole.iloc[-1].to_dict() | {"source": f"{COMMITTED}, another copy"}
+    there = f"there are of {' or '.join(f'{n:,}' for n in rows['series'])} series" if len(rows) else "there are none"
+    raise EvaluationError(
+        f"model {model} on {dataset.info.name}: no committed figures of these {len(dataset):,} series ({there}); "
+        "leave out --committed to fit it"
+    )
+
+
+def to_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """The benchmark's table, with columns for a sample's bounds only where there is a sample."""
+    frame = pd.DataFrame(rows)
+    bounds = [f"{name}_{end}" for name in METRICS for end in ("lo", "hi")]
+    return frame[[c for c in (*COLUMNS, *bounds) if c in frame.columns and not frame[c].isna().all() or c in COLUMNS]]
+
+
+def write_metrics(frame: pd.DataFrame, out: Path) -> None:
+    """The table as metrics.csv and metrics.json."""
+    with replacing(out / "metrics.csv") as scratch:
+        frame.to_csv(scratch, index=False, float_format="%.6g")
+    with replacing(out / "metrics.json") as scratch:
+        # By way of pandas, which writes NaN as null.
+        scratch.write_text(json.dumps(json.loads(frame.to_json(orient="records")), indent=1))

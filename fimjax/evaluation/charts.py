@@ -1,0 +1,241 @@
+"""The report's charts, as SVG text that follows the reader's light or dark theme."""
+
+import dataclasses
+import io
+import math
+import re
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.transforms import Bbox
+
+from fimjax.evaluation.forecasts import interval_indices
+
+THEME = {
+    "ink": ("#1f2328", "#e6edf3"),
+    "faint": ("#6e7781", "#8d96a0"),
+    "rule": ("#d8dee4", "#363c44"),
+    # After Okabe and Ito: told apart with any colour vision, by lightness where not by hue.
+    "c0": ("#0072b2", "#4ba3e3"),
+    "c1": ("#d55e00", "#ff8a3d"),
+    "c2": ("#009e73", "#2fc79a"),
+    "c3": ("#aa3377", "#e27bb8"),
+    "c4": ("#c99700", "#f2cc4d"),
+    "c5": ("#5ab4e6", "#a5dcff"),
+    "c6": ("#7a5c3e", "#c5a47e"),
+    "c7": ("#444b54", "#c3cad1"),
+}
+"""Each colour in a light and in a dark page. Charts are drawn in the light ones, which `to_svg` then names."""
+
+INK, FAINT, RULE = (THEME[name][0] for name in ("ink", "faint", "rule"))
+HUES = sum(name[0] == "c" for name in THEME)
+DASHES, MARKERS = ("solid", "dashed", "dotted"), "osD^vPX*"
+
+WIDE, HALF, SMALL = (8.4, 4.5), (5.0, 3.6), (2.8, 2.0)
+"""Figure sizes in inches."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Pen:
+    """How one model is drawn in every chart."""
+
+    variable: str
+    dash: str
+    marker: str
+
+    @property
+    def color(self) -> str:
+        return THEME[self.variable][0]
+
+
+def choose_pens(models: list[str]) -> dict[str, Pen]:
+    """A pen for each model, all different for three times as many models as there are hues."""
+    pens = {}
+    for i, model in enumerate(models):
+        pens[model] = Pen(f"c{i % HUES}", DASHES[i // HUES % len(DASHES)], MARKERS[(i + i // HUES * 3) % len(MARKERS)])
+    return pens
+
+
+def theme_css() -> str:
+    """The theme as CSS variables."""
+    light, dark = (";".join(f"--{name}:{pair[i]}" for name, pair in THEME.items()) for i in (0, 1))
+    return f":root{{{light}}}@media (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+
+
+def to_svg(figure: Figure) -> str:
+    """A figure as SVG text, without what only its maker would read, in the theme's variables and the reader's font."""
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "fimjax"}), io.StringIO() as buffer:
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        svg = buffer.getvalue()
+    svg = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->|^.*?(?=<svg)", "", svg, flags=re.DOTALL)
+    svg = re.sub(r"font: ([\d.]+px) [^;\"]*", r"font-size: \1", svg)
+    svg = re.sub(r"\n\s*", "\n", svg)
+    for name, (light, _) in THEME.items():
+        svg = svg.replace(light, f"var(--{name})")
+    style = theme_css() + "text{font-family:system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}"
+    return re.sub(r"(<svg[^>]*>)", lambda match: f"{match[1]}<style>{style}</style>", svg, count=1)
+
+
+def new_axes(size: tuple[float, float], font: float = 9) -> tuple[Figure, Axes]:
+    """An empty chart: no box, faint horizontal rules."""
+    figure = Figure(figsize=size, facecolor="none", layout="constrained")
+    FigureCanvasAgg(figure)
+    axis = figure.add_subplot(facecolor="none")
+    axis.spines[["top", "right", "left"]].set_visible(False)
+    axis.spines["bottom"].set_color(FAINT)
+    axis.grid(axis="y", color=RULE, lw=0.7)
+    axis.set_axisbelow(True)
+    axis.tick_params(which="both", length=0, labelsize=font, labelcolor=FAINT, pad=4)
+    axis.xaxis.label.set(color=INK, size=font)
+    axis.yaxis.label.set(color=INK, size=font)
+    return figure, axis
+
+
+def draw_accuracy_against_time(points: pd.DataFrame, pens: dict[str, Pen], y_label: str) -> str:
+    """One labelled point a model.
+
+    Args:
+        points: `seconds` per 1000 series, `score` and the `label` of each model, which is the index.
+    """
+    figure, axis = new_axes(WIDE)
+    axis.set(xscale="log", xlabel="processor seconds per 1000 series (log scale)", ylabel=y_label)
+    if points["score"].max() > 4 * points["score"].min():
+        axis.set(yscale="log", ylabel=f"{y_label} (log scale)")
+    for model, point in points.iterrows():
+        axis.plot(point["seconds"], point["score"], pens[model].marker, color=pens[model].color, ms=8)
+    low, high = points["seconds"].min() / 2.5, points["seconds"].max() * 2.5
+    axis.set_xlim(low, high)
+    axis.margins(y=0.15)
+    for scale, decades in ((axis.xaxis, math.log10(high / low)), (axis.yaxis, 0)):
+        if scale.get_scale() == "log":
+            scale.set_major_locator(LogLocator(subs=(1.0,) if decades > 2.5 else (1.0, 2.0, 5.0)))
+            scale.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}"))
+            scale.set_minor_formatter(NullFormatter())
+    axis.grid(axis="x", color=RULE, lw=0.7)
+    if axis.get_ylim()[0] < 1 < axis.get_ylim()[1]:
+        axis.axhline(1, color=FAINT, lw=1, zorder=1)
+    by_time = points.sort_values(["seconds", "score"])
+    front = by_time[by_time["score"] <= by_time["score"].cummin()]
+    corners = np.repeat(front[["seconds", "score"]].to_numpy(), 2, axis=0)
+    corners[:-1, 0], corners[-1, 0] = corners[1:, 0], high
+    axis.plot(*corners.T, color=FAINT, lw=1, ls=":", zorder=1)
+    place_labels(axis, points, [pens[model].color for model in points.index], corners)
+    return to_svg(figure)
+
+
+def place_labels(axis: Axes, points: pd.DataFrame, colors: list[str], line: np.ndarray) -> None:
+    """Writes each label beside its point, where it covers no other, no point, no line and no edge if that can be."""
+    figure = axis.figure
+    figure.draw_without_rendering()  # the layout decides where the points are
+    pixels = axis.transData.transform(points[["seconds", "score"]].to_numpy(float))
+    unit = figure.dpi / 72
+    corners = axis.transData.transform(line)
+    taken = [Bbox.from_bounds(x - 5 * unit, y - 5 * unit, 10 * unit, 10 * unit) for x, y in pixels]
+    taken += [Bbox([np.minimum(a, b) - unit, np.maximum(a, b) + unit]) for a, b in zip(corners, corners[1:])]
+    level = axis.transData.transform((points["seconds"].min(), 1.0))[1]
+    taken.append(Bbox([[axis.bbox.x0, level - unit], [axis.bbox.x1, level + unit]]))
+    for label, (x, y), color in zip(points["label"], pixels, colors):
+        measured = figure.text(0, 0, label, size=9, parse_math=False)
+        box = measured.get_window_extent()
+        measured.remove()
+        best = None
+        for distance in (7, 14, 22, 32, 44):
+            for angle in (0, 180, 90, 270, 45, 135, 315, 225):
+                dx, dy = (round(f(math.radians(angle)), 6) for f in (math.cos, math.sin))
+                # The box's near edge or corner stands `distance` from the point.
+                left = x + dx * distance * unit + (np.sign(dx) - 1) / 2 * box.width
+                bottom = y + dy * distance * unit + (np.sign(dy) - 1) / 2 * box.height
+                place = Bbox.from_bounds(left, bottom, box.width, box.height)
+                cost = sum(overlap(place, other) for other in taken)
+                cost += box.width * box.height - overlap(place, axis.bbox)
+                if best is None or cost < best[0] - 1:
+                    best = (cost, place, distance)
+        _, place, distance = best
+        taken.append(place)
+        leader = dict(arrowstyle="-", color=FAINT, lw=0.6, shrinkA=1, shrinkB=5) if distance > 14 else None
+        offset = ((place.x0 - x) / unit, (place.y0 - y) / unit)
+        text = axis.annotate(
+            label,
+            axis.transData.inverted().transform((x, y)),
+            offset,
+            textcoords="offset points",
+            size=9,
+            va="bottom",
+            color=color,
+            parse_math=False,
+            arrowprops=leader,
+        )
+        text.set_in_layout(False)
+
+
+def overlap(one: Bbox, other: Bbox) -> float:
+    """The area that two boxes share."""
+    common = Bbox.intersection(one, other)
+    return 0.0 if common is None else common.width * common.height
+
+
+def draw_coverage(coverages: pd.DataFrame, pens: dict[str, Pen], bold: str | None, difference: bool) -> str:
+    """One line a model: how much of the truth its intervals hold, or by how much that misses what they promise.
+
+    Args:
+        coverages: from 0 to 1; a row a model, a column an interval's nominal per cent.
+        bold: the model drawn with a heavier line.
+    """
+    figure, axis = new_axes(HALF)
+    nominal = np.array(coverages.columns, float)
+    axis.set(xlabel="nominal level (%)", xticks=nominal, xlim=(nominal.min() - 4, nominal.max() + 4))
+    axis.set_ylabel("coverage minus nominal (points)" if difference else "coverage (%)")
+    if difference:
+        axis.axhline(0, color=FAINT, lw=1.2)
+    else:
+        axis.plot([0, 100], [0, 100], color=FAINT, lw=1.2)
+        axis.set(ylim=(0, 103), yticks=nominal)
+    for model, row in coverages.iterrows():
+        y = 100 * row.to_numpy(float) - (nominal if difference else 0)
+        draw_line(axis, nominal, y, pens[model], model == bold, markers=True)
+    return to_svg(figure)
+
+
+def draw_line(axis: Axes, x: np.ndarray, y: np.ndarray, pen: Pen, bold: bool, markers: bool) -> None:
+    weight = dict(lw=2.4, ms=5, zorder=3) if bold else dict(lw=1.3, ms=4, zorder=2)
+    axis.plot(x, y, color=pen.color, ls=pen.dash, marker=pen.marker if markers else None, **weight)
+
+
+def draw_step_errors(errors: dict[str, np.ndarray], pens: dict[str, Pen], bold: str | None) -> str:
+    """One line a model: its error [h] at each step of the horizon."""
+    figure, axis = new_axes(SMALL, font=8.5)
+    for model, error in errors.items():
+        draw_line(axis, np.arange(1, len(error) + 1), error, pens[model], model == bold, markers=len(error) == 1)
+    axis.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
+    axis.yaxis.set_major_locator(MaxNLocator(5))
+    axis.set_xlim(0.5, max(map(len, errors.values())) + 0.5)
+    axis.set_ylim(bottom=0)
+    return to_svg(figure)
+
+
+def draw_forecast(history: np.ndarray, future: np.ndarray, point: np.ndarray, quantiles: np.ndarray, pen: Pen) -> str:
+    """The end of a history, the truth after it, the point forecast, and the 80 % and 95 % intervals.
+
+    Args:
+        history: [T].
+        future: [h].
+        point: [h].
+        quantiles: [h, L], at LEVELS.
+    """
+    figure, axis = new_axes(SMALL, font=8.5)
+    steps = np.arange(1, len(future) + 1)
+    for interval, alpha in ((95, 0.15), (80, 0.25)):
+        lower, upper = interval_indices(interval)
+        axis.fill_between(steps, quantiles[:, lower], quantiles[:, upper], color=pen.color, alpha=alpha, lw=0)
+    axis.axvline(0.5, color=FAINT, lw=0.8, ls=":")
+    axis.plot(np.arange(1 - len(history), 1), history, color=FAINT, lw=1.1)
+    axis.plot(np.arange(len(future) + 1), [history[-1], *future], color=INK, lw=1.3)
+    axis.plot(steps, point, color=pen.color, lw=1.9)
+    axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+    axis.yaxis.set_major_locator(MaxNLocator(5))
+    return to_svg(figure)

@@ -1,0 +1,29 @@
+"""Figures that others have published, and those of the statistical models that ship with fimjax."""
+
+from importlib.resources import as_file, files
+
+import pandas as pd
+
+SCRPS_TABLE, MASE_TABLE = "table1_scrps.csv", "table4_mase.csv"
+"""The paper's tables 1 (sCRPS) and 4 (MASE)."""
+
+FEV = "fev.csv"
+"""MASE and WQL of statistical models in the public "Chronos zero-shot" benchmark of fev."""
+
+STATISTICAL = "statistical.csv"
+"""What evaluate.py measured for the statistical models, which take days to fit on a small machine."""
+
+SEEN = {"timesfm": ("m4",), "chronos_bolt_small": ("m4",), "moirai_small": ("m1", "m3", "m4", "tourism")}
+"""Competitions that the paper's external models saw in training: TimesFM and Chronos-Bolt by the paper's own note to
+table 1, Moirai by the flags of the fev benchmark."""
+
+
+def read_published(name: str) -> pd.DataFrame:
+    """One of the tables above."""
+    with as_file(files(__name__) / name) as path:
+        return pd.read_csv(path, dtype={"data": str})
+
+
+def has_seen(trained_on: tuple[str, ...], dataset: str) -> bool:
+    """Whether a model trained on these data sets, or on these whole competitions, saw this one."""
+    return dataset in trained_on or dataset.split("_")[0] in trained_on

@@ -1,0 +1,1 @@
+"""Forecasts of real series by trained models."""

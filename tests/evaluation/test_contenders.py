@@ -1,0 +1,81 @@
+import numpy as np
+import pytest
+
+from fimjax.evaluation.catalog import EvaluationError
+from fimjax.evaluation.contenders import Contender, ask, find_contenders
+from fimjax.evaluation.forecasts import require_finite
+from tests.evaluation.examples import Broken, Repeater, make_dataset
+
+KNOWN = ("naive", "sicoum")
+OBJECT = "tests.evaluation.examples:Repeater"
+
+
+def test_contenders_by_name_and_by_object():
+    naive, mine = find_contenders(["naive", f"mine={OBJECT}"], KNOWN, {"mine": ("m1_yearly",)})
+    assert naive.is_statistical and naive.name == "naive"
+    assert mine.name == "mine" and isinstance(mine.model, Repeater)
+    assert mine.has_seen("m4_daily") and mine.has_seen("m1_yearly") and not mine.has_seen("m1_monthly")
+
+
+@pytest.mark.parametrize(
+    "specs, message",
+    [
+        (["wizard"], "model 'wizard' is unknown: neither naive, sicoum"),
+        (["fim"], "model 'fim': no weights come with this version"),
+        (["naive", "naive"], "model 'naive' is asked for twice"),
+        (["naive=tests.evaluation.examples:Repeater"], "'naive' is the name of a statistical model"),
+        (["no.such.module:Model"], "cannot be loaded: No module named 'no'"),
+        (["tests.evaluation.examples:Nobody"], "cannot be loaded: .*Nobody"),
+        (["tests.evaluation.examples:make_dataset"], "a Dataset has no method forecast"),
+        (["tests"], "model 'tests': "),  # a folder, but not that of a run
+    ],
+)
+def test_a_model_that_cannot_be_had_is_refused_in_a_sentence(specs, message):
+    with pytest.raises(EvaluationError, match=message) as error:
+        find_contenders(specs, KNOWN, {})
+    assert "\n" not in str(error.value)
+
+
+def test_answers_may_come_in_any_order():
+    dataset = make_dataset(series=4)
+    found = ask(Contender("mine", Repeater()), dataset)
+    np.testing.assert_array_equal(found.ids, dataset.ids)
+    np.testing.assert_array_equal(found.point, [[y[-1]] * 6 for y in dataset.histories])
+    assert np.all(np.diff(found.quantiles, axis=-1) > 0)
+
+
+def test_quantiles_that_cross_are_sorted():
+    class Crossing(Repeater):
+        def forecast(self, df, h, **rest):
+            frame = super().forecast(df, h, **rest)
+            frame[["R-q-10", "R-q-90"]] = frame[["R-q-90", "R-q-10"]].to_numpy()
+            return frame
+
+    assert np.all(np.diff(ask(Contender("mine", Crossing()), make_dataset()).quantiles, axis=-1) >= 0)
+
+
+@pytest.mark.parametrize(
+    "damage, message",
+    [
+        (lambda f: f.drop(columns="R-q-2.5"), "its answer has no column 'R-q-2.5'"),
+        (lambda f: f.drop(columns="R-q-50"), "one column that ends in '-q-50', and has 0"),
+        (lambda f: f.iloc[1:], "the 6 steps after each history once; see series S4"),
+        (lambda f: f.assign(ds=f["ds"] + 1), "the 6 steps after each history once"),
+        (lambda f: f.replace({"unique_id": {"S1": "S9"}}), "see series S1"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_refused_in_a_sentence(damage, message):
+    class Damaged(Repeater):
+        def forecast(self, *args, **rest):
+            return damage(super().forecast(*args, **rest))
+
+    with pytest.raises(EvaluationError, match=message):
+        ask(Contender("mine", Damaged()), make_dataset())
+
+
+def test_a_forecast_that_is_not_finite_is_refused_by_series_and_step():
+    forecasts = ask(Contender("mine", Broken()), make_dataset())
+    with pytest.raises(
+        EvaluationError, match="model mine on m3_yearly: the forecast of series S2 is not finite at step 1"
+    ):
+        require_finite(forecasts, "mine", "m3_yearly")

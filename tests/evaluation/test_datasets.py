@@ -1,0 +1,107 @@
+import dataclasses
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fimjax.evaluation.catalog import CATALOG, EvaluationError
+from fimjax.evaluation.datasets import differences_from_table3, read_dataset
+from fimjax.evaluation.sampling import resampling_counts, take_sample
+from tests.evaluation.examples import make_dataset, write_dataset
+
+
+def test_the_catalog_is_the_papers_table_3():
+    assert len(CATALOG) == 16
+    assert sum(info.series for info in CATALOG.values() if info.competition == "m4") == 100_000
+    assert [CATALOG[f"m4_{f}"].horizon for f in ("yearly", "quarterly", "monthly", "weekly", "daily", "hourly")] == [
+        6, 8, 18, 13, 14, 48,
+    ]  # fmt: skip
+
+
+def test_series_come_back_as_they_were_written(tmp_path):
+    dataset = make_dataset("m1_quarterly", series=4)
+    write_dataset(tmp_path, dataset)
+    found = read_dataset(tmp_path, "m1_quarterly")
+    np.testing.assert_array_equal(found.ids, dataset.ids)
+    np.testing.assert_array_equal(found.future, dataset.future)
+    np.testing.assert_array_equal(found.categories, dataset.categories)
+    for a, b in zip(found.histories, dataset.histories):
+        np.testing.assert_array_equal(a, b)
+    frame = found.history_frame()
+    assert len(frame) == sum(map(len, dataset.histories))
+    assert frame.groupby("unique_id")["ds"].max()["S1"] == len(dataset.histories[1]) - 1
+
+
+def test_rows_may_come_in_any_order(tmp_path):
+    write_dataset(tmp_path, make_dataset(), with_categories=False)
+    path = tmp_path / "m3_yearly.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.take(np.random.default_rng(0).permutation(len(table))), path)
+    found, expected = read_dataset(tmp_path, "m3_yearly"), make_dataset()
+    order = [list(expected.ids).index(id) for id in found.ids]
+    np.testing.assert_array_equal(found.future, expected.future[order])
+    assert set(found.categories) == {""}
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda t: t.drop(["y"]), "has no column 'y'"),
+        (lambda t: t.set_column(2, "y", pa.array([np.nan] * len(t))), "series S0 has a value that is not finite"),
+        (lambda t: t.slice(1), None),
+        (lambda t: t.slice(0, len(t) - 1), "series S4 does not end in 6 points of test"),
+        (lambda t: t.filter(t["is_test"]), "series S0 does not end in 6 points of test"),
+    ],
+)
+def test_a_damaged_data_set_is_refused_in_a_sentence(tmp_path, change, message):
+    write_dataset(tmp_path, make_dataset())
+    path = tmp_path / "m3_yearly.parquet"
+    pq.write_table(change(pq.read_table(path)), path)
+    if message is None:
+        assert len(read_dataset(tmp_path, "m3_yearly")) == 5  # a shorter history is no damage
+        return
+    with pytest.raises(EvaluationError, match=message):
+        read_dataset(tmp_path, "m3_yearly")
+
+
+def test_a_file_that_is_cut_off_is_no_data_set(tmp_path):
+    write_dataset(tmp_path, make_dataset())
+    path = tmp_path / "m3_yearly.parquet"
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(EvaluationError, match="m3_yearly.parquet cannot be read"):
+        read_dataset(tmp_path, "m3_yearly")
+
+
+def test_differences_from_table_3_are_told():
+    dataset = make_dataset(series=3)
+    told = differences_from_table3(dataset)
+    assert "m3_yearly: series is 3 here, 645 in the paper's table 3" in told
+    assert any("shortest" in line for line in told)
+    as_in_paper = dataclasses.replace(
+        dataset, info=dataclasses.replace(dataset.info, series=3, shortest=26, longest=29), population=3
+    )
+    lengths = sorted(len(y) + 6 for y in dataset.histories)
+    as_in_paper = dataclasses.replace(
+        as_in_paper, info=dataclasses.replace(as_in_paper.info, shortest=lengths[0], longest=lengths[-1])
+    )
+    assert differences_from_table3(as_in_paper) == []
+
+
+def test_samples_are_stratified_seeded_and_nested():
+    dataset = make_dataset(series=100, categories=("A", "A", "A", "B"))
+    small, large = take_sample(dataset, 20, seed=1), take_sample(dataset, 60, seed=1)
+    assert (len(small), small.population, small.is_sample) == (20, 100, True)
+    assert list(small.categories).count("B") == 5
+    assert set(small.ids) < set(large.ids)
+    assert set(take_sample(dataset, 20, seed=1).ids) == set(small.ids)
+    assert set(take_sample(dataset, 20, seed=2).ids) != set(small.ids)
+    assert take_sample(dataset, 100) is dataset and take_sample(dataset, None) is dataset
+    for id, y in zip(small.ids, small.histories):
+        np.testing.assert_array_equal(y, dataset.histories[list(dataset.ids).index(id)])
+
+
+def test_a_resample_has_as_many_series_as_the_sample():
+    counts = resampling_counts(30, seed=3)
+    assert counts.shape == (1000, 30) and np.all(counts.sum(axis=1) == 30)
+    assert abs(counts.mean() - 1) < 1e-12 and counts.std() > 0.9
