@@ -11,6 +11,7 @@ TRAIN = $(BIN)/python train.py --cpu-devices -1 --compile-cache .cache/jax
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,plot]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps gluonts
 	touch $@
 
 # Tests run on every core, whole files at a time, so that what a file compiles is compiled once; in the order of their

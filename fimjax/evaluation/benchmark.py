@@ -23,16 +23,13 @@ from fimjax.evaluation.forecasts import (
     require_finite,
     write_forecasts,
 )
-from fimjax.evaluation.published import STATISTICAL, read_published
+from fimjax.evaluation.published import COMMITTED, HERE, STATISTICAL, read_published
 from fimjax.evaluation.scoring import METRICS, Yardsticks, score, yardsticks
 
 ABOUT_COLUMNS = ("series", "population", "seed", "data", "seen", "zero_scales", "fallbacks")
 TIME_COLUMNS = ("cpu_seconds", "wall_seconds", "series_per_second")
 COLUMNS = ("dataset", "model", *METRICS, *ABOUT_COLUMNS, *TIME_COLUMNS, "version", "machine", "source")
 """Columns of the benchmark's table; a sample's bounds, `scrps_lo`, `scrps_hi` and so on, follow."""
-
-HERE, COMMITTED = "here", "committed"
-"""Where a row's figures come from: measured in this run, or shipped with fimjax."""
 
 Fit = Callable[[str, Dataset], Forecasts]
 """How a statistical model comes to its forecasts."""

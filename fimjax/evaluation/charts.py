@@ -39,6 +39,9 @@ DASHES, MARKERS = ("solid", "dashed", "dotted"), "osD^vPX*"
 WIDE, HALF, SMALL = (8.4, 4.5), (5.0, 3.6), (2.8, 2.0)
 """Figure sizes in inches."""
 
+ROUND = (1, 2, 2.5, 5, 10)
+"""Distances of ticks, times a power of ten."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Pen:
@@ -194,7 +197,7 @@ def draw_coverage(coverages: pd.DataFrame, pens: dict[str, Pen], bold: str | Non
         axis.axhline(0, color=FAINT, lw=1.2)
     else:
         axis.plot([0, 100], [0, 100], color=FAINT, lw=1.2)
-        axis.set(ylim=(0, 103), yticks=nominal)
+        axis.set(ylim=(-3, 103), yticks=nominal)
     for model, row in coverages.iterrows():
         y = 100 * row.to_numpy(float) - (nominal if difference else 0)
         draw_line(axis, nominal, y, pens[model], model == bold, markers=True)
@@ -212,7 +215,7 @@ def draw_step_errors(errors: dict[str, np.ndarray], pens: dict[str, Pen], bold: 
     for model, error in errors.items():
         draw_line(axis, np.arange(1, len(error) + 1), error, pens[model], model == bold, markers=len(error) == 1)
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
-    axis.yaxis.set_major_locator(MaxNLocator(5))
+    axis.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
     axis.set_xlim(0.5, max(map(len, errors.values())) + 0.5)
     axis.set_ylim(bottom=0)
     return to_svg(figure)
@@ -237,5 +240,13 @@ def draw_forecast(history: np.ndarray, future: np.ndarray, point: np.ndarray, qu
     axis.plot(np.arange(len(future) + 1), [history[-1], *future], color=INK, lw=1.3)
     axis.plot(steps, point, color=pen.color, lw=1.9)
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    axis.yaxis.set_major_locator(MaxNLocator(5))
+    axis.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
+    axis.yaxis.set_major_formatter(short_numbers(max(map(abs, axis.get_ylim()))))
     return to_svg(figure)
+
+
+def short_numbers(largest: float) -> FuncFormatter:
+    """Ticks up to `largest` in thousands, millions or billions where they are long, each complete in itself."""
+    sizes = ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e5, 1e3, "k"))
+    unit, letter = next(((unit, letter) for least, unit, letter in sizes if largest >= least), (1, ""))
+    return FuncFormatter(lambda x, _: f"{x / unit:,.12g}{letter if x else ''}".replace("-", "−"))

@@ -1,6 +1,7 @@
 """The command line of evaluation: which models, which data sets, and where the answers go."""
 
 import dataclasses
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pandas as pd
 import tyro
 from rich.console import Console
 
+from fimjax.evaluation.agreement import agreement_with_fev, agreement_with_paper
 from fimjax.evaluation.benchmark import committed_sample, run_benchmark, to_frame, write_metrics
 from fimjax.evaluation.catalog import CATALOG, EvaluationError, dataset_info
 from fimjax.evaluation.contenders import find_contenders
@@ -19,10 +21,10 @@ from fimjax.evaluation.folder import load_dataset, manifest_differences, user_ca
 from fimjax.evaluation.forecasts import replacing
 from fimjax.evaluation.sampling import take_sample
 from fimjax.evaluation.statistical import COMBINED, SINGLE
-from fimjax.evaluation.tables import FLAG, agreement_with_fev, agreement_with_paper, mase_table, scrps_table, summary
+from fimjax.evaluation.tables import FLAG, mase_table, scrps_table, summary
 
 INTERRUPTED = 130
-"""Exit code of a run that Ctrl-C ended, as shells expect."""
+"""Exit code of a run that Ctrl-C or SIGTERM ended."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -182,6 +184,7 @@ def main(argv: list[str] | None = None) -> int:
     """Runs an evaluation; returns the exit code."""
     arguments = tyro.cli(Arguments, prog="evaluate.py", args=argv)
     console = Console(stderr=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as orderly as Ctrl-C
     try:
         evaluate(arguments, console)
     except EvaluationError as error:

@@ -2,11 +2,14 @@
 
 import multiprocessing
 import os
+import signal
+import threading
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import numpy as np
@@ -126,7 +129,13 @@ def _fit_in_turns(
     )
     saved = {name: os.environ.get(name) for name in THREAD_SETTINGS}
     os.environ.update({name: "1" for name in THREAD_SETTINGS})  # one process a core is all that the machine can do
-    pool = ProcessPoolExecutor(processes or os.cpu_count(), mp_context=multiprocessing.get_context("spawn"))
+    others = set(multiprocessing.active_children())
+    pool = ProcessPoolExecutor(
+        processes or os.cpu_count(),
+        # Not by forking: JAX may have threads in this process.
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_live_as_long_as_the_parent,
+    )
     try:
         with progress:
             task = progress.add_task(model, total=len(indices))
@@ -145,6 +154,8 @@ def _fit_in_turns(
         ) from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(multiprocessing.active_children()) - others:
+            process.terminate()  # all is done, or was interrupted: a single fit can take minutes
         for name, value in saved.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
@@ -160,6 +171,13 @@ def _groups(futures: Iterable[Future], tell: Callable[[Future], None]) -> Iterat
             group, since = [], time.monotonic()
     if group:
         yield group
+
+
+def _live_as_long_as_the_parent() -> None:
+    """Prepares a process of the pool: Ctrl-C is the parent's business, and whatever ends the parent ends its pool."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    threading.Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()
 
 
 def _fit_chunk(model: str, ids: np.ndarray, histories: list[np.ndarray], season: int, horizon: int) -> Forecasts:

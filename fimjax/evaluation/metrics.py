@@ -49,7 +49,8 @@ def scrps(y: np.ndarray, q: np.ndarray, levels: tuple[float, ...]) -> Shares:
 
     Also known as the weighted quantile loss (WQL) and mean_weighted_sum_quantile_loss.
     """
-    losses = np.mean([2 * pinball(y, q[..., i], level) for i, level in enumerate(levels)], axis=0)
+    columns = zip(np.moveaxis(q, -1, 0), levels, strict=True)
+    losses = np.mean([2 * pinball(y, column, level) for column, level in columns], axis=0)
     return Shares(losses.sum(axis=-1), np.abs(y).sum(axis=-1))
 
 

@@ -42,7 +42,9 @@ def score(dataset: Dataset, forecasts: Forecasts, by: Yardsticks) -> dict[str, f
     row = {name: float(values[0]) for name, values in figures.items()}
     if by.counts is not None:
         for name, values in _figures(dataset, forecasts, by, by.counts).items():
-            row[f"{name}_lo"], row[f"{name}_hi"] = (float(x) for x in np.nanquantile(values, (0.025, 0.975)))
+            defined = values[np.isfinite(values)]
+            bounds = np.quantile(defined, (0.025, 0.975)) if len(defined) else (np.nan, np.nan)
+            row[f"{name}_lo"], row[f"{name}_hi"] = (float(x) for x in bounds)
     return row | {"zero_scales": int(np.sum(by.scales == 0))}
 
 
@@ -62,12 +64,13 @@ def _figures(dataset: Dataset, forecasts: Forecasts, by: Yardsticks, counts: np.
         "mase_pooled_naive": total(metrics.mase_pooled(y, f, by.last_value)),
         "smape": total(metrics.smape(y, f)),
     }
-    figures["owa"] = metrics.owa(
-        figures["smape"],
-        figures["mase"],
-        total(metrics.smape(y, by.naive2)),
-        total(metrics.mase(y, by.naive2, by.scales)),
-    )
+    with np.errstate(divide="ignore", invalid="ignore"):  # Naive2 may be perfect, on a few flat series
+        figures["owa"] = metrics.owa(
+            figures["smape"],
+            figures["mase"],
+            total(metrics.smape(y, by.naive2)),
+            total(metrics.mase(y, by.naive2, by.scales)),
+        )
     coverages = {i: total(metrics.coverage(y, *bounds[i])) for i in INTERVALS}
     figures |= {f"coverage_{i}": found for i, found in coverages.items()}
     figures |= {f"width_{i}": total(metrics.width(y, *bounds[i])) for i in (80, 95)}

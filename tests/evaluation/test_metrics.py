@@ -74,7 +74,7 @@ def random_case(seed: int, series: int = 8, season: int = 4, horizon: int = 6) -
     rng = np.random.default_rng(seed)
     sizes = 10 ** rng.uniform(-3, 4, (series, 1))
     offsets = rng.choice([-2, 0, 2], (series, 1))
-    draw = lambda *shape: sizes * (offsets + rng.normal(size=shape))  # noqa: E731
+    draw = lambda *shape: sizes * (offsets + rng.normal(size=shape))
     histories = [row[: rng.integers(season + 1, 40)] for row in draw(series, 40)]
     y, point = draw(series, horizon), draw(series, horizon)
     y[rng.random(y.shape) < 0.15] = 0.0
@@ -109,7 +109,7 @@ def case(request) -> Case:
 
 @pytest.fixture(scope="module")
 def gluonts():
-    """GluonTS, where it is installed: pip would not install it beside chex, of which it wants an older toolz."""
+    """GluonTS, where it is installed: pip refuses to, as it wants an older toolz than chex does."""
     with warnings.catch_warnings():
         # It recommends a faster JSON library, of which nothing here makes use.
         warnings.filterwarnings("ignore", message="Using `json`-module", category=UserWarning)
@@ -143,8 +143,9 @@ def assert_same(found, expected):
 
 
 def test_pinball_is_utilsforecasts(case):
+    frame = case.frame()
     for i, level in enumerate(LEVELS):
-        theirs = nixtla.quantile_loss(case.frame(), {"model": f"q-{level}"}, q=level)["model"]
+        theirs = nixtla.quantile_loss(frame, {"model": f"q-{level}"}, q=level)["model"]
         assert_same(metrics.pinball(case.y, case.quantiles[..., i], level).mean(axis=-1), theirs)
 
 
@@ -164,32 +165,51 @@ def test_scrps_is_utilsforecasts_weighted_by_the_size_of_the_series(case):
     assert abs(theirs.mean() / ours.value() - 1) > 1e-3
 
 
-def test_nd_is_gluontss_and_utilsforecasts_weighted_by_the_size_of_the_series(case, by_gluonts):
-    ours = metrics.nd(case.y, case.point)
-    assert_same(ours.value(), by_gluonts(case, "ND", forecast_type="mean"))
+def test_nd_is_gluontss(case, by_gluonts):
+    assert_same(metrics.nd(case.y, case.point).value(), by_gluonts(case, "ND", forecast_type="mean"))
+
+
+def test_nd_is_utilsforecasts_weighted_by_the_size_of_the_series(case):
     theirs = nixtla.nd(case.frame(), ["model"])["model"]
-    assert_same(ours.value(), np.average(theirs, weights=np.abs(case.y).sum(axis=-1)))
+    sizes = np.abs(case.y).sum(axis=-1)
+    assert_same(metrics.nd(case.y, case.point).value(), np.average(theirs, weights=sizes))
 
 
-def test_mase_pooled_is_utilsforecasts_rmae_weighted_by_the_naive_error(case, by_gluonts):
-    ours = metrics.mase_pooled(case.y, case.point, case.naive).value()
+def test_mase_pooled_is_the_ratio_of_gluontss_nds(case, by_gluonts):
+    of_model, of_naive = (by_gluonts(case, "ND", forecast_type=name) for name in ("mean", "naive_2"))
+    assert_same(metrics.mase_pooled(case.y, case.point, case.naive).value(), of_model / of_naive)
+
+
+def test_mase_pooled_is_utilsforecasts_rmae_weighted_by_the_naive_error(case):
     theirs = nixtla.rmae(case.frame(), ["model"], "naive")["model"]
-    assert_same(ours, np.average(theirs, weights=np.abs(case.y - case.naive).sum(axis=-1)))
-    assert_same(ours, by_gluonts(case, "ND", forecast_type="mean") / by_gluonts(case, "ND", forecast_type="naive_2"))
+    naive_errors = np.abs(case.y - case.naive).sum(axis=-1)
+    ours = metrics.mase_pooled(case.y, case.point, case.naive).value()
+    assert_same(ours, np.average(theirs, weights=naive_errors))
 
 
-def test_mase_is_utilsforecasts_and_gluontss(case, by_gluonts):
+def test_mase_is_gluontss(case, by_gluonts):
     ours = metrics.mase(case.y, case.point, case.scales)
-    assert_same(ours.numerator, nixtla.mase(case.frame(), ["model"], case.season, case.history_frame())["model"])
     assert_same(ours.numerator, by_gluonts(case, "MASE", axis=1, forecast_type="mean"))
     assert_same(ours.value(), by_gluonts(case, "MASE", forecast_type="mean"))
 
 
-def test_smape_is_200_times_utilsforecasts_and_100_times_gluontss(case, by_gluonts):
-    """M4's is in per cent from 0 to 200. utilsforecast leaves out the 2 and the per cent, GluonTS the per cent only."""
-    ours = metrics.smape(case.y, case.point)
-    assert_same(ours.numerator, 200 * nixtla.smape(case.frame(), ["model"])["model"])
-    assert_same(ours.value(), 100 * by_gluonts(case, "SMAPE", forecast_type="mean"))
+def test_mase_is_utilsforecasts(case):
+    ours = metrics.mase(case.y, case.point, case.scales)
+    theirs = nixtla.mase(case.frame(), ["model"], case.season, case.history_frame())["model"]
+    assert_same(ours.numerator, theirs)
+    assert_same(ours.value(), theirs.mean())
+
+
+def test_smape_is_100_times_gluontss(case, by_gluonts):
+    """Per cent from 0 to 200, as in M4; theirs goes from 0 to 2."""
+    assert_same(metrics.smape(case.y, case.point).value(), 100 * by_gluonts(case, "SMAPE", forecast_type="mean"))
+
+
+def test_smape_is_200_times_utilsforecasts(case):
+    """Theirs has no factor of 2 and goes from 0 to 1."""
+    ours, theirs = metrics.smape(case.y, case.point), nixtla.smape(case.frame(), ["model"])["model"]
+    assert_same(ours.numerator, 200 * theirs)
+    assert_same(ours.value(), 200 * theirs.mean())
 
 
 def test_owa_is_gluontss(case, by_gluonts):
@@ -201,13 +221,20 @@ def test_owa_is_gluontss(case, by_gluonts):
     assert_same(metrics.owa(*ours, *naive), by_gluonts(case, "OWA", forecast_type="mean"))
 
 
-def test_coverage_is_utilsforecasts_and_gluontss(case, by_gluonts):
-    """GluonTS's is one of quantiles: the share of points at or below one. That of an interval is the difference."""
+def test_coverage_is_the_difference_of_gluontss(case, by_gluonts):
+    """Theirs is one of quantiles: the share of points at or below one."""
+    for interval in INTERVALS:
+        lower, upper = (by_gluonts(case, "Coverage", q=LEVELS[i]) for i in interval_indices(interval))
+        assert_same(metrics.coverage(case.y, *case.bounds(interval)).value(), upper - lower)
+
+
+def test_coverage_is_utilsforecasts(case):
+    frame = case.frame()
     for interval in INTERVALS:
         ours = metrics.coverage(case.y, *case.bounds(interval))
-        assert_same(ours.numerator, nixtla.coverage(case.frame(), ["model"], interval)["model"])
-        below = [by_gluonts(case, "Coverage", q=LEVELS[i]) for i in interval_indices(interval)]
-        assert_same(ours.value(), below[1] - below[0])
+        theirs = nixtla.coverage(frame, ["model"], interval)["model"]
+        assert_same(ours.numerator, theirs)
+        assert_same(ours.value(), theirs.mean())
 
 
 def test_coverage_difference_is_gluontss_for_intervals_open_below(case, by_gluonts):
@@ -282,24 +309,23 @@ def test_mase_leaves_out_constant_histories_where_utilsforecast_has_inf_or_nan()
     assert np.sum(case.scales == 0) == 2 == len(case.y) - ours.denominator.sum()
 
 
-def test_scale_of_a_history_shorter_than_a_season_is_that_of_single_steps(gluonts):
-    """As in GluonTS; utilsforecast has none."""
-    history = np.array([1.0, 2.0, 4.0])
-    case = dataclasses.replace(constant_case(), histories=[history] * 3, season=4)
-    assert metrics.naive_scale(history, 4) == 1.5 == gluonts.ev.ts_stats.seasonal_error(history, 4)
-    assert nixtla.mase(case.frame(), ["model"], 4, case.history_frame())["model"].isna().all()
+@pytest.mark.parametrize(("season", "scale"), [(1, 7 / 3), (2, 9 / 2), (3, 7), (4, 7 / 3), (5, 7 / 3), (12, 7 / 3)])
+def test_scale_is_that_of_single_steps_where_a_history_is_no_longer_than_a_season(season, scale):
+    assert_same(metrics.naive_scale(np.array([1.0, 2.0, 4.0, 8.0]), season), scale)
 
 
-def test_scale_of_a_history_of_just_one_season_is_that_of_single_steps_where_gluonts_has_none(gluonts):
-    history = np.array([1.0, 2.0, 4.0])
-    assert metrics.naive_scale(history, 3) == 1.5
-    with pytest.warns(RuntimeWarning):
-        assert np.isnan(gluonts.ev.ts_stats.seasonal_error(history, 3))
+def test_utilsforecast_has_no_mase_where_a_history_is_no_longer_than_a_season():
+    case = dataclasses.replace(constant_case(), histories=[np.array([1.0, 2.0, 4.0, 8.0])] * 3)
+    for season in (4, 5):
+        assert nixtla.mase(case.frame(), ["model"], season, case.history_frame())["model"].isna().all()
 
 
-def test_scale_of_a_history_of_one_season_and_a_point_is_seasonal(gluonts):
+def test_gluonts_takes_single_steps_for_shorter_histories_and_has_no_scale_for_just_one_season(gluonts):
     history = np.array([1.0, 2.0, 4.0, 8.0])
-    assert metrics.naive_scale(history, 3) == 7.0 == gluonts.ev.ts_stats.seasonal_error(history, 3)
+    for season in (1, 2, 3, 5, 12):
+        assert_same(metrics.naive_scale(history, season), gluonts.ev.ts_stats.seasonal_error(history, season))
+    with pytest.warns(RuntimeWarning):
+        assert np.isnan(gluonts.ev.ts_stats.seasonal_error(history, 4))
 
 
 def test_scale_of_a_single_point_is_zero():
@@ -314,12 +340,21 @@ def test_smape_of_zero_forecast_as_zero_is_zero():
     assert nixtla.smape(frame, ["model"])["model"].item() == (0 + 0.5) / 2
 
 
-def test_coverage_includes_both_bounds_where_gluonts_leaves_out_the_lower(by_gluonts):
-    y = np.array([[0.9, 1.0, 2.0, 3.0, 3.1]])
-    bounds = np.array([1.0] * 5 + [2.0] + [3.0] * 5)  # of every interval: from 1 to 3
-    case = Case([y[0]], 1, y, y, y, np.broadcast_to(bounds, (*y.shape, len(LEVELS))))
-    assert metrics.coverage(y, *case.bounds(80)).value() == 3 / 5
+def tied_case() -> Case:
+    """Points below, on, within, on and above the bounds 1 and 3 of every interval."""
+    y, bounds = np.array([[0.9, 1.0, 2.0, 3.0, 3.1]]), np.array([1.0] * 5 + [2.0] + [3.0] * 5)
+    return Case([y[0]], 1, y, y, y, np.broadcast_to(bounds, (*y.shape, len(LEVELS))))
+
+
+def test_coverage_includes_both_bounds():
+    """As in utilsforecast."""
+    case = tied_case()
+    assert metrics.coverage(case.y, *case.bounds(80)).value() == 3 / 5
     assert nixtla.coverage(case.frame(), ["model"], 80)["model"].item() == 3 / 5
+
+
+def test_gluontss_coverage_leaves_out_the_lower_bound(by_gluonts):
+    case = tied_case()
     assert_same(by_gluonts(case, "Coverage", q=0.9) - by_gluonts(case, "Coverage", q=0.1), 2 / 5)
 
 
