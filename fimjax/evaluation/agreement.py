@@ -19,7 +19,6 @@ def agreement_with_paper(metrics: pd.DataFrame) -> pd.DataFrame:
         if theirs is None or row["dataset"] not in scrps.index:
             continue
         paper = scrps.loc[row["dataset"], theirs]
-        low, high = row.get("scrps_lo", np.nan), row.get("scrps_hi", np.nan)
         rows.append(
             {
                 "dataset": row["dataset"],
@@ -28,17 +27,22 @@ def agreement_with_paper(metrics: pd.DataFrame) -> pd.DataFrame:
                 "scrps": row["scrps"],
                 "paper's": paper,
                 "difference": row["scrps"] - paper,
-                "agrees": "yes"
-                if abs(row["scrps"] - paper) <= TOLERANCE
-                else "within the sample's interval"
-                if low <= paper <= high
-                else "no",
+                "agrees": judge(row, paper),
                 "paper's MASE": mase.loc[row["dataset"], theirs],
                 "over last value": row["mase_pooled_naive"],
                 "over last season": row["mase_pooled"],
             }
         )
     return pd.DataFrame(rows)
+
+
+def judge(row: dict, paper: float) -> str:
+    """Whether a row's sCRPS is the paper's: to TOLERANCE, or at least within a sample's interval."""
+    if abs(row["scrps"] - paper) <= TOLERANCE:
+        return "yes"
+    if row.get("scrps_lo", np.nan) <= paper <= row.get("scrps_hi", np.nan):
+        return "within the sample's interval"
+    return "no"
 
 
 def agreement_with_fev(metrics: pd.DataFrame) -> pd.DataFrame:

@@ -12,10 +12,11 @@ import pandas as pd
 
 from fimjax.evaluation.catalog import CATALOG
 from fimjax.evaluation.forecasts import replacing
-from fimjax.evaluation.published import STATISTICAL
+from fimjax.evaluation.published import HERE, STATISTICAL
 from fimjax.evaluation.statistical import COMBINED, SINGLE
 
 KEY = ["dataset", "model"]
+TEXT = {"data": str}
 
 
 def merge(tables: list[pd.DataFrame]) -> pd.DataFrame:
@@ -28,8 +29,9 @@ def merge(tables: list[pd.DataFrame]) -> pd.DataFrame:
 
 def main(paths: list[str], target: Path) -> None:
     """Merges the tables that evaluations wrote into `target`."""
-    measured = [pd.read_csv(path, dtype={"data": str}).query("source == @HERE") for path in paths]
-    earlier = [pd.read_csv(target, dtype={"data": str})] if target.is_file() else []
+    tables = [pd.read_csv(path, dtype=TEXT) for path in paths]
+    measured = [table[table["source"] == HERE] for table in tables]
+    earlier = [pd.read_csv(target, dtype=TEXT)] if target.is_file() else []
     with replacing(target) as scratch:
         merge([*earlier, *measured]).to_csv(scratch, index=False, float_format="%.6g")
 
