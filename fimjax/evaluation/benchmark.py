@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fimjax.evaluation.catalog import EvaluationError
+from fimjax.evaluation.committed import committed_row
 from fimjax.evaluation.contenders import Contender, ask
 from fimjax.evaluation.datasets import Dataset
 from fimjax.evaluation.forecasts import (
@@ -23,8 +23,8 @@ from fimjax.evaluation.forecasts import (
     require_finite,
     write_forecasts,
 )
-from fimjax.evaluation.published import COMMITTED, HERE, STATISTICAL, read_published
-from fimjax.evaluation.scoring import METRICS, Yardsticks, score, yardsticks
+from fimjax.evaluation.published import HERE
+from fimjax.evaluation.scoring import METRICS, score, yardsticks
 
 ABOUT_COLUMNS = ("series", "population", "seed", "data", "seen", "zero_scales", "fallbacks")
 TIME_COLUMNS = ("cpu_seconds", "wall_seconds", "series_per_second")
@@ -43,6 +43,8 @@ class Answer:
     contender: Contender
     forecasts: Forecasts | None
     row: dict[str, Any]
+    resampled: dict[str, np.ndarray]
+    """The figures of a sample's bootstrap resamples, by name."""
 
 
 def run_benchmark(
@@ -57,11 +59,11 @@ def run_benchmark(
         by = yardsticks(dataset, seed)
         for contender in contenders:
             if contender.is_statistical and fit is None:
-                row = committed_row(contender.name, dataset)
-                yield Answer(dataset, contender, None, row)
+                yield Answer(dataset, contender, None, committed_row(contender.name, dataset, by), {})
                 continue
             forecasts = _forecast(contender, dataset, fit, out)
-            yield Answer(dataset, contender, forecasts, _row(contender, dataset, forecasts, by, seed))
+            figures, resampled = score(dataset, forecasts, by)
+            yield Answer(dataset, contender, forecasts, _row(contender, dataset, forecasts, figures, seed), resampled)
 
 
 def _forecast(contender: Contender, dataset: Dataset, fit: Fit, out: Path) -> Forecasts:
@@ -78,9 +80,10 @@ def _forecast(contender: Contender, dataset: Dataset, fit: Fit, out: Path) -> Fo
     return forecasts
 
 
-def _row(contender: Contender, dataset: Dataset, forecasts: Forecasts, by: Yardsticks, seed: int) -> dict[str, Any]:
+def _row(
+    contender: Contender, dataset: Dataset, forecasts: Forecasts, figures: dict[str, float], seed: int
+) -> dict[str, Any]:
     elapsed = float(forecasts.elapsed.sum())
-    figures = score(dataset, forecasts, by)
     return {
         "dataset": dataset.info.name,
         "model": contender.name,
@@ -105,32 +108,6 @@ def machine() -> str:
     return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
 
 
-def committed_sample(dataset: str) -> int | None:
-    """How many series of a data set the committed figures are of; None if there are none."""
-    rows = read_published(STATISTICAL).query("dataset == @dataset")
-    return None if rows.empty else int(rows["series"].max())
-
-
-def committed_row(model: str, dataset: Dataset) -> dict[str, Any]:
-    """The committed figures of a statistical model on these very series.
-
-    Of a whole data set, another copy will do, and the row says so: archives differ in digits and in a few series.
-    """
-    table = read_published(STATISTICAL)
-    rows = table[(table["dataset"] == dataset.info.name) & (table["model"] == model)]
-    same = rows[rows["data"] == fingerprint(dataset)]
-    if len(same):
-        return same.iloc[-1].to_dict() | {"source": COMMITTED}
-    whole = rows[rows["series"] == len(dataset)]
-    if len(whole) and not dataset.is_sample:
-        return whole.iloc[-1].to_dict() | {"source": f"{COMMITTED}, another copy"}
-    there = f"there are of {' or '.join(f'{n:,}' for n in rows['series'])} series" if len(rows) else "there are none"
-    raise EvaluationError(
-        f"model {model} on {dataset.info.name}: no committed figures of these {len(dataset):,} series ({there}); "
-        "leave out --committed to fit it"
-    )
-
-
 def to_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """The benchmark's table, with columns for a sample's bounds only where there is a sample."""
     frame = pd.DataFrame(rows)
@@ -138,10 +115,11 @@ def to_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     return frame[[c for c in (*COLUMNS, *bounds) if c in frame.columns and not frame[c].isna().all() or c in COLUMNS]]
 
 
-def write_metrics(frame: pd.DataFrame, out: Path) -> None:
+def write_metrics(frame: pd.DataFrame, out: Path) -> list[Path]:
     """The table as metrics.csv and metrics.json."""
     with replacing(out / "metrics.csv") as scratch:
         frame.to_csv(scratch, index=False, float_format="%.6g")
     with replacing(out / "metrics.json") as scratch:
         # By way of pandas, which writes NaN as null.
         scratch.write_text(json.dumps(json.loads(frame.to_json(orient="records")), indent=1))
+    return [out / "metrics.csv", out / "metrics.json"]

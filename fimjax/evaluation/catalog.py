@@ -56,3 +56,8 @@ def dataset_info(name: str) -> DatasetInfo:
     if name not in CATALOG:
         raise EvaluationError(f"data set {name!r} is unknown; there are {', '.join(CATALOG)}")
     return CATALOG[name]
+
+
+def is_known(name: str) -> bool:
+    """Whether this is a data set of the benchmark, or a whole competition."""
+    return any(name in (info.name, info.competition) for info in CATALOG.values())

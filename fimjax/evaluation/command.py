@@ -1,8 +1,10 @@
 """The command line of evaluation: which models, which data sets, and where the answers go."""
 
 import dataclasses
+import os
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -12,16 +14,32 @@ import tyro
 from rich.console import Console
 
 from fimjax.evaluation.agreement import agreement_with_fev, agreement_with_paper
-from fimjax.evaluation.benchmark import committed_sample, run_benchmark, to_frame, write_metrics
-from fimjax.evaluation.catalog import CATALOG, EvaluationError, dataset_info
+from fimjax.evaluation.benchmark import run_benchmark, to_frame, write_metrics
+from fimjax.evaluation.catalog import CATALOG, EvaluationError, dataset_info, is_known
+from fimjax.evaluation.committed import committed_series
 from fimjax.evaluation.contenders import find_contenders
 from fimjax.evaluation.datasets import Dataset, differences_from_table3
 from fimjax.evaluation.fits import statistical_forecasts
-from fimjax.evaluation.folder import load_dataset, manifest_differences, user_cache
-from fimjax.evaluation.forecasts import replacing
+from fimjax.evaluation.folder import data_folder, load_dataset, manifest_differences, user_cache
+from fimjax.evaluation.forecasts import Forecasts, replacing
 from fimjax.evaluation.sampling import take_sample
 from fimjax.evaluation.statistical import COMBINED, SINGLE
-from fimjax.evaluation.tables import FLAG, mase_table, scrps_table, summary
+from fimjax.evaluation.tables import FLAG, Resampled, mase_table, scrps_table, summary
+
+OUTPUTS = (
+    "metrics.csv",
+    "metrics.json",
+    "summary.csv",
+    "table1_scrps.csv",
+    "table4_mase.csv",
+    "agreement_paper.csv",
+    "agreement_fev.csv",
+    "report.html",
+)
+"""All that an evaluation may write besides forecasts."""
+
+Answers = dict[tuple[str, str], tuple[Dataset, Forecasts]]
+"""Forecasts at hand, by data set and model."""
 
 INTERRUPTED = 130
 """Exit code of a run that Ctrl-C or SIGTERM ended."""
@@ -79,7 +97,7 @@ def read_seen(items: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     seen: dict[str, tuple[str, ...]] = {}
     for item in items:
         model, colon, dataset = item.rpartition(":")
-        if not colon or not any(dataset in (name, info.competition) for name, info in CATALOG.items()):
+        if not colon or not is_known(dataset):
             raise EvaluationError(
                 f"seen: {item!r} is not MODEL:DATASET with a data set or competition of the benchmark"
             )
@@ -87,48 +105,72 @@ def read_seen(items: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     return seen
 
 
-def load_all(arguments: Arguments, names: list[str], console: Console) -> Iterator[Dataset]:
+def load_all(arguments: Arguments, names: list[str], statistical: list[str], console: Console) -> Iterator[Dataset]:
     """The data sets, one after the other, sampled as asked for; differences from table 3 are told."""
     for name in names:
         dataset = load_dataset(name, arguments.data, console=console)
         for difference in (*manifest_differences(arguments.data, dataset.info), *differences_from_table3(dataset)):
-            console.print(f"note: {difference}")
-        size = committed_sample(name) if arguments.committed and arguments.sample is None else arguments.sample
-        yield take_sample(dataset, size, arguments.seed)
+            console.print(f"note: {difference}", markup=False, soft_wrap=True)
+        if arguments.committed and arguments.sample is None and statistical:
+            yield committed_series(dataset, statistical)
+        else:
+            yield take_sample(dataset, arguments.sample, arguments.seed)
+
+
+def check(arguments: Arguments) -> None:
+    """Refuses settings that would fail only after hours."""
+    if arguments.sample is not None and arguments.sample < 1:
+        raise EvaluationError(f"sample: {arguments.sample} is not a number of series")
+    if arguments.processes is not None and arguments.processes < 1:
+        raise EvaluationError(f"processes: {arguments.processes} is not a number of processes")
+    if arguments.seed < 0:
+        raise EvaluationError(f"seed: {arguments.seed} is negative")
+    data_folder(arguments.data)
+    for folder in (arguments.out, arguments.cache or user_cache()):
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
 
 
 def evaluate(arguments: Arguments, console: Console) -> None:
     """Runs the benchmark and writes what it found."""
-    if arguments.sample is not None and arguments.sample < 1:
-        raise EvaluationError(f"sample: {arguments.sample} is not a number of series")
     names = dataset_names(arguments.datasets)
     contenders = find_contenders(split(arguments.models, "models"), (*SINGLE, *COMBINED), read_seen(arguments.seen))
-    fits = arguments.cache or user_cache() / "fits"
+    check(arguments)
+    out, fits = arguments.out, arguments.cache or user_cache() / "fits"
 
-    def fit(model: str, dataset: Dataset):
+    def fit(model: str, dataset: Dataset) -> Forecasts:
         return statistical_forecasts(model, dataset, fits, processes=arguments.processes, console=console)
 
-    rows, answers = [], {}
-    datasets = load_all(arguments, names, console)
-    for answer in run_benchmark(
-        contenders, datasets, None if arguments.committed else fit, arguments.out, arguments.seed
-    ):
+    rows, answers, resampled = [], {}, {}
+    datasets = load_all(arguments, names, [c.name for c in contenders if c.is_statistical], console)
+    for answer in run_benchmark(contenders, datasets, None if arguments.committed else fit, out, arguments.seed):
+        key = answer.dataset.info.name, answer.contender.name
         rows.append(answer.row)
-        write_metrics(to_frame(rows), arguments.out)
+        resampled[key] = answer.resampled
         if answer.forecasts is not None:
-            answers[answer.dataset.info.name, answer.contender.name] = (answer.dataset, answer.forecasts)
-        console.print(describe(answer.row), highlight=False, soft_wrap=True)
-    metrics = to_frame(rows)
-    tables = all_tables(metrics)
+            answers[key] = (answer.dataset, answer.forecasts)
+        console.print(describe(answer.row), markup=False, highlight=False, soft_wrap=True)
+    write_results(to_frame(rows), answers, resampled, arguments)
+
+
+def write_results(metrics: pd.DataFrame, answers: Answers, resampled: Resampled, arguments: Arguments) -> None:
+    """Figures, tables and report; what an earlier evaluation left of them is replaced as a whole."""
+    out, tables = arguments.out, all_tables(metrics, resampled)
+    written = write_metrics(metrics, out)
     for file, (_, _, table) in tables.items():
-        with replacing(arguments.out / f"{file}.csv") as scratch:
+        written.append(out / f"{file}.csv")
+        with replacing(written[-1]) as scratch:
             table.to_csv(scratch, index=False, float_format="%.4f")
     if arguments.report:
         from fimjax.evaluation.report import write_report
 
-        write_report(metrics, answers, list(tables.values()), arguments.out / "report.html")
+        written.append(out / "report.html")
+        write_report(metrics, answers, list(tables.values()), written[-1])
+    for stale in (out / f"{name}" for name in OUTPUTS):
+        if stale not in written:
+            stale.unlink(missing_ok=True)
     show(tables["summary"][2])
-    print(f"wrote {arguments.out}: " + ", ".join(sorted(p.name for p in arguments.out.iterdir() if p.name[0] != ".")))
+    print(f"wrote {', '.join(path.name for path in written)} and forecasts/ to {out}")
 
 
 def describe(row: dict) -> str:
@@ -142,11 +184,11 @@ def describe(row: dict) -> str:
     )
 
 
-def all_tables(metrics: pd.DataFrame) -> dict[str, tuple[str, str, pd.DataFrame]]:
+def all_tables(metrics: pd.DataFrame, resampled: Resampled) -> dict[str, tuple[str, str, pd.DataFrame]]:
     """Title, note and cells of each table, by the name of its file."""
     flag = f"{FLAG} marks models that saw the data set in training"
     tables = {
-        "summary": ("Summary", f"Over the data sets that all models have; {flag}.", summary(metrics)),
+        "summary": ("Summary", f"Over the data sets that all models have; {flag}.", summary(metrics, resampled)),
         "table1_scrps": ("sCRPS (the paper's table 1)", f"Lower is better; {flag}.", scrps_table(metrics)),
         "table4_mase": (
             "Pooled MASE (the paper's table 4)",
@@ -185,12 +227,22 @@ def main(argv: list[str] | None = None) -> int:
     arguments = tyro.cli(Arguments, prog="evaluate.py", args=argv)
     console = Console(stderr=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as orderly as Ctrl-C
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # a terminal without † is no reason to fail
     try:
         evaluate(arguments, console)
     except EvaluationError as error:
-        print(f"evaluate.py: {error}", file=sys.stderr)
-        return 2
+        return fail(str(error), 2)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # nobody reads any more, and the interpreter would complain when it ends
+    except OSError as error:
+        return fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
     except KeyboardInterrupt:
-        print("evaluate.py: interrupted; the same command goes on from here", file=sys.stderr)
-        return INTERRUPTED
+        return fail("interrupted; the same command goes on from here", INTERRUPTED)
     return 0
+
+
+def fail(reason: str, code: int) -> int:
+    """Says in a sentence why an evaluation ended, and returns the exit code."""
+    print(f"evaluate.py: {reason}", file=sys.stderr)
+    return code

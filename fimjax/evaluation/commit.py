@@ -1,9 +1,10 @@
 """Adds the statistical models' rows of evaluations to the figures that ship with fimjax.
 
 `python -m fimjax.evaluation.commit results/metrics.csv ...`: a row takes the place of an earlier one of the same model
-on the same data set.
+on as many series of the same data set.
 """
 
+import json
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -11,20 +12,34 @@ from pathlib import Path
 import pandas as pd
 
 from fimjax.evaluation.catalog import CATALOG
-from fimjax.evaluation.forecasts import replacing
-from fimjax.evaluation.published import HERE, STATISTICAL
+from fimjax.evaluation.folder import load_dataset
+from fimjax.evaluation.forecasts import replacing, series_fingerprints
+from fimjax.evaluation.published import HERE, SAMPLES, STATISTICAL
+from fimjax.evaluation.sampling import sampling_order
 from fimjax.evaluation.statistical import COMBINED, SINGLE
 
-KEY = ["dataset", "model"]
+KEY = ["dataset", "model", "series"]
 TEXT = {"data": str}
 
 
 def merge(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    """The last row of each model on each data set, in the order of the catalog."""
+    """The last row of each model on each sample of each data set, in the order of the catalog, large samples first."""
     rows = pd.concat(tables, ignore_index=True)
     rows = rows[rows["model"].isin((*SINGLE, *COMBINED))].drop_duplicates(KEY, keep="last")
     places = {name: i for i, name in enumerate((*CATALOG, *SINGLE, *COMBINED))}
-    return rows.sort_values(KEY, key=lambda column: column.map(places))
+    rows = rows.sort_values("series", ascending=False, kind="stable")
+    return rows.sort_values(KEY[:2], key=lambda column: column.map(places), kind="stable")
+
+
+def sampled_series(table: pd.DataFrame) -> dict[str, list[str]]:
+    """For each data set that was sampled, the fingerprints of the largest sample's series, in the order of sampling."""
+    samples = {}
+    largest = table[table["series"] < table["population"]].groupby("dataset", sort=False)[["series", "seed"]].max()
+    for name, size, seed in largest.itertuples():
+        dataset = load_dataset(name)
+        found = series_fingerprints(dataset)
+        samples[name] = [found[i] for i in sampling_order(dataset, seed)[:size]]
+    return samples
 
 
 def main(paths: list[str], target: Path) -> None:
@@ -32,8 +47,13 @@ def main(paths: list[str], target: Path) -> None:
     tables = [pd.read_csv(path, dtype=TEXT) for path in paths]
     measured = [table[table["source"] == HERE] for table in tables]
     earlier = [pd.read_csv(target, dtype=TEXT)] if target.is_file() else []
+    table = merge([*earlier, *measured])
+    samples = json.dumps(sampled_series(table), indent=0)
     with replacing(target) as scratch:
-        merge([*earlier, *measured]).to_csv(scratch, index=False, float_format="%.6g")
+        table.to_csv(scratch, index=False, float_format="%.6g")
+    if target.name == STATISTICAL:
+        with replacing(target.with_name(SAMPLES)) as scratch:
+            scratch.write_text(samples)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,20 @@
 """Who takes part: statistical models by name, and anything with the forecasting interface."""
 
+import contextlib
 import dataclasses
 import importlib
+import os
+import re
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
-from fimjax.evaluation.catalog import EvaluationError
+from fimjax.evaluation.catalog import EvaluationError, is_known
 from fimjax.evaluation.datasets import Dataset
 from fimjax.evaluation.forecasts import LEVELS, Forecasts, level_column
 from fimjax.evaluation.published import has_seen
@@ -59,62 +64,105 @@ def find_contenders(
     """
     contenders = []
     for spec in specs:
-        label, _, target = spec.rpartition("=")
-        if not label and target in statistical:
-            contenders.append(Contender(target, None))
+        if spec in statistical:
+            contenders.append(Contender(spec, None, seen.get(spec, ())))
             continue
-        label = label or (Path(target).name if Path(target).is_dir() else target)
+        label, target = _split(spec)
         if label in statistical:
             raise EvaluationError(f"model {spec!r}: {label!r} is the name of a statistical model; choose another label")
         model = _load(spec, target, statistical)
-        contenders.append(Contender(label, model, tuple(getattr(model, "trained_on", ())) + seen.get(label, ())))
+        contenders.append(Contender(label, model, _trained_on(spec, model) + seen.get(label, ())))
     names = [contender.name for contender in contenders]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise EvaluationError(f"model {twice[0]!r} is asked for twice; give the second one a label: other={twice[0]}")
+        raise EvaluationError(f"model {twice[0]!r} is asked for twice")
     strangers = [label for label in seen if label not in names]
     if strangers:
         raise EvaluationError(f"seen: there is no model {strangers[0]!r} in this evaluation")
     return contenders
 
 
-def _load(spec: str, target: str, statistical: tuple[str, ...]) -> Any:
+def _split(spec: str) -> tuple[str, str]:
+    """Label and target of a model; a folder is called by its own name unless told."""
+    label, equals, target = spec.partition("=")
+    if not equals or Path(spec).is_dir():
+        label, target = (Path(spec).resolve().name if Path(spec).is_dir() else spec), spec
+    # Labels are names of files and of columns.
+    if not re.fullmatch(r"\w[\w.:+@ -]{0,99}", label) or label.startswith("paper:"):
+        raise EvaluationError(f"model {spec!r}: {label!r} is no name for a model; give it one: name=...")
+    return label, target
+
+
+def _load(spec: str, target: str, statistical: tuple[str, ...]) -> ForecastingInterface:
     if Path(target).is_dir():
         # Here, for JAX takes seconds to import, and statistical models do without.
         from fimjax.forecasting.forecaster import Forecaster
-        from fimjax.training.checkpoint import CheckpointError
 
         try:
             return Forecaster.from_pretrained(target)
-        except CheckpointError as error:
-            raise EvaluationError(f"model {spec!r}: {error}") from error
+        except Exception as error:  # Orbax has many ways to say that a folder is not a checkpoint
+            raise EvaluationError(f"model {spec!r} cannot be loaded: {one_line(error)}") from error
     module, colon, attribute = target.partition(":")
-    if colon and not module.endswith("/"):
+    if colon:
         try:
-            found = getattr(importlib.import_module(module), attribute)
-            model = found if hasattr(found, "forecast") and not isinstance(found, type) else found()
-        except (ImportError, AttributeError, TypeError) as error:
-            raise EvaluationError(f"model {spec!r} cannot be loaded: {error}") from error
+            with _working_folder_importable():
+                found = getattr(importlib.import_module(module), attribute)
+                model = found if hasattr(found, "forecast") and not isinstance(found, type) else found()
+        except Exception as error:  # importing runs whatever the module holds
+            raise EvaluationError(f"model {spec!r} cannot be loaded: {one_line(error)}") from error
         if not callable(getattr(model, "forecast", None)):
             raise EvaluationError(f"model {spec!r}: a {type(model).__name__} has no method forecast")
+        if not isinstance(getattr(model, "version", None), str | None):
+            raise EvaluationError(f"model {spec!r}: its version is not text")
         return model
     if target == "fim":
-        raise EvaluationError(
-            "model 'fim': no weights come with this version; name a training run, as in fim=runs/tiny/fim"
-        )
+        raise EvaluationError("model 'fim': no weights come with this version; name a run, as in fim=runs/tiny/fim")
     raise EvaluationError(
         f"model {spec!r} is unknown: neither {', '.join(statistical)}, nor a folder, nor package.module:object"
     )
 
 
+@contextlib.contextmanager
+def _working_folder_importable() -> Iterator[None]:
+    """Modules in the working folder can be imported, wherever the command lies."""
+    sys.path.insert(0, os.getcwd())
+    try:
+        yield
+    finally:
+        sys.path.remove(os.getcwd())
+
+
+def _trained_on(spec: str, model: Any) -> tuple[str, ...]:
+    """What a model says that it saw in training, by names of the benchmark."""
+    said = getattr(model, "trained_on", None) or ()
+    names = (said,) if isinstance(said, str) else tuple(said)
+    strangers = [name for name in names if not is_known(name)]
+    if strangers:
+        raise EvaluationError(
+            f"model {spec!r}: trained_on has {strangers[0]!r}, no data set or competition of the benchmark"
+        )
+    return names
+
+
+def one_line(error: Exception) -> str:
+    """What an error says, on one line, with its kind where that says more."""
+    text = " ".join(str(error).split())
+    return text if isinstance(error, EvaluationError) else f"{type(error).__name__}: {text}" if text else repr(error)
+
+
 def ask(contender: Contender, dataset: Dataset) -> Forecasts:
     """The forecasts of an object with the forecasting interface for every series of a data set."""
+    where = f"model {contender.name} on {dataset.info.name}"
     started, busy = time.perf_counter(), time.process_time()
-    frame = contender.model.forecast(
-        dataset.history_frame(), h=dataset.info.horizon, freq=1, season_length=dataset.info.season, quantiles=LEVELS
-    )
-    busy, elapsed = time.process_time() - busy, time.perf_counter() - started
-    point, quantiles = _read_answer(frame, contender.name, dataset)
+    try:
+        answer = contender.model.forecast(
+            dataset.history_frame(), h=dataset.info.horizon, freq=1, season_length=dataset.info.season, quantiles=LEVELS
+        )
+        busy, elapsed = time.process_time() - busy, time.perf_counter() - started
+        frame = answer if isinstance(answer, pd.DataFrame) else answer.to_pandas()
+    except Exception as error:  # whatever a stranger's model may raise
+        raise EvaluationError(f"{where}: {one_line(error)}") from error
+    point, quantiles = _read_answer(frame, where, dataset)
     n = len(dataset)
     return Forecasts(
         ids=dataset.ids,
@@ -126,27 +174,31 @@ def ask(contender: Contender, dataset: Dataset) -> Forecasts:
     )
 
 
-def _read_answer(frame: pd.DataFrame, model: str, dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """Point forecasts [N, h] and quantiles [N, h, L] from a frame whose rows may come in any order of series."""
-    where = f"model {model} on {dataset.info.name}"
-    horizon = dataset.info.horizon
+def _read_answer(frame: pd.DataFrame, where: str, dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Point forecasts [N, h] and quantiles [N, h, L] from a frame whose rows may come in any order."""
     suffix = f"-{level_column(0.5)}"
-    names = [column.removesuffix(suffix) for column in frame.columns if str(column).endswith(suffix)]
+    names = [str(column).removesuffix(suffix) for column in frame.columns if str(column).endswith(suffix)]
     if len(names) != 1:
         raise EvaluationError(f"{where}: its answer needs one column that ends in {suffix!r}, and has {len(names)}")
     columns = [names[0], *(f"{names[0]}-{level_column(level)}" for level in LEVELS)]
-    absent = [column for column in ("unique_id", "ds", *columns) if column not in frame.columns]
-    if absent:
-        raise EvaluationError(f"{where}: its answer has no column {absent[0]!r}")
-    place = pd.Index(dataset.ids).get_indexer(frame["unique_id"].astype(str))
+    for column in ("unique_id", "ds", *columns):
+        if list(frame.columns).count(column) != 1:
+            raise EvaluationError(f"{where}: its answer needs one column {column!r}")
+        if column != "unique_id" and not pd.api.types.is_numeric_dtype(frame[column]):
+            raise EvaluationError(f"{where}: column {column!r} of its answer holds {frame[column].dtype}, not numbers")
+
+    # Each row has its slot: the step of its series.
+    horizon, expected = dataset.info.horizon, len(dataset) * dataset.info.horizon
     first = np.array([len(y) for y in dataset.histories])
-    step = frame["ds"].to_numpy() - first[place]
-    expected = len(dataset) * horizon
-    fits = (place >= 0) & (step >= 0) & (step < horizon)
-    slots = (place * horizon + step)[fits].astype(int)
-    if len(frame) != expected or not fits.all() or len(np.unique(slots)) != expected:
-        missing = np.setdiff1d(np.arange(expected), slots)
-        series = dataset.ids[missing[0] // horizon] if len(missing) else frame["unique_id"].iloc[np.argmin(fits)]
+    ids = frame["unique_id"].astype(str).to_numpy()
+    place = pd.Index(dataset.ids).get_indexer(ids)
+    step = frame["ds"].to_numpy(np.float64) - first[place]
+    fits = (place >= 0) & (step >= 0) & (step < horizon) & (step == np.floor(step))
+    slots = np.where(fits, place * horizon + np.where(fits, step, 0), -1).astype(int)
+    wrong = ~fits | pd.Series(slots).duplicated().to_numpy()
+    missing = np.setdiff1d(np.arange(expected), slots)
+    if wrong.any() or len(missing):
+        series = ids[np.argmax(wrong)] if wrong.any() else dataset.ids[missing[0] // horizon]
         raise EvaluationError(
             f"{where}: its answer must have the {horizon} steps after each history once; see series {series}"
         )

@@ -67,36 +67,21 @@ def category_file(folder: Path, name: str) -> Path:
 def read_dataset(folder: Path, name: str) -> Dataset:
     """Reads a data set from a data folder: unique_id, t, y and is_test, one row a point."""
     info, path = dataset_info(name), series_file(folder, name)
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise EvaluationError(f"data set {name}: {path} cannot be read ({error})") from error
-    absent = [column for column in COLUMNS if column not in table.column_names]
-    if absent:
-        raise EvaluationError(f"data set {name}: {path} has no column {absent[0]!r}")
-    names = table["unique_id"].cast(pa.string()).combine_chunks().dictionary_encode()
+    table = _read(path, name, COLUMNS)
+    names = table["unique_id"].combine_chunks().dictionary_encode()
     codes, ids = names.indices.to_numpy(), names.dictionary.to_numpy(zero_copy_only=False).astype(str)
     order = np.lexsort((table["t"].to_numpy(), codes))
-    codes, y, is_test = (
-        codes[order],
-        table["y"].to_numpy().astype(np.float64)[order],
-        table["is_test"].to_numpy()[order],
-    )
-    if not np.all(np.isfinite(y)):
-        raise EvaluationError(
-            f"data set {name}: series {ids[codes[~np.isfinite(y)][0]]} has a value that is not finite"
-        )
+    codes, t, y, is_test = (x[order] for x in (codes, *(table[column].to_numpy() for column in COLUMNS[1:])))
 
     starts = np.searchsorted(codes, np.arange(len(ids) + 1))
     ends = starts[1:] - info.horizon
     tests = np.append(0, np.cumsum(is_test))
-    wrong = tests[starts[1:]] - tests[starts[:-1]] != info.horizon
-    wrong |= tests[starts[1:]] - tests[np.maximum(ends, 0)] != info.horizon
-    wrong |= ends <= starts[:-1]
-    if wrong.any():
-        raise EvaluationError(
-            f"data set {name}: series {ids[wrong][0]} does not end in {info.horizon} points of test after a history"
-        )
+    whole = (tests[starts[1:]] - tests[starts[:-1]] == info.horizon) & (ends > starts[:-1])
+    whole &= tests[starts[1:]] - tests[np.maximum(ends, 0)] == info.horizon
+    _refuse(name, ids[~whole], f"does not end in {info.horizon} points of test after a history")
+    _refuse(name, ids[codes[~np.isfinite(y)]], "has a value that is not finite")
+    gaps = (np.diff(t) != 1) & (np.diff(codes) == 0)
+    _refuse(name, ids[codes[1:][gaps]], "has a step twice or not at all")
     return Dataset(
         info=info,
         ids=ids,
@@ -107,14 +92,46 @@ def read_dataset(folder: Path, name: str) -> Dataset:
     )
 
 
+def _refuse(name: str, ids: np.ndarray, fault: str) -> None:
+    """Raises if there are series with a fault."""
+    if len(ids):
+        raise EvaluationError(f"data set {name}: series {ids[0]} {fault}")
+
+
 def read_categories(folder: Path, name: str, ids: np.ndarray) -> np.ndarray:
     """The category of each series, "" where the folder does not know it."""
     path = category_file(folder, name)
     if not path.is_file():
         return np.full(len(ids), "")
-    frame = pq.read_table(path, columns=["unique_id", "category"]).to_pandas()
-    known = pd.Series(frame["category"].astype(str).to_numpy(), index=frame["unique_id"].astype(str))
-    return known.reindex(ids).fillna("").to_numpy(str)
+    frame = _read(path, name, ("unique_id", "category")).to_pandas().drop_duplicates("unique_id")
+    return frame.set_index("unique_id")["category"].reindex(ids).fillna("").to_numpy(str)
+
+
+TYPES = {"unique_id": pa.string(), "category": pa.string(), "t": pa.int64(), "y": pa.float64(), "is_test": pa.bool_()}
+
+
+def _read(path: Path, name: str, columns: tuple[str, ...]) -> pa.Table:
+    """Some columns of a parquet file, with the types that they are to have and nothing missing."""
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        raise EvaluationError(f"data set {name}: {path} cannot be read ({' '.join(str(error).split())})") from error
+    found = {}
+    for column in columns:
+        if column not in table.column_names:
+            raise EvaluationError(f"data set {name}: {path} has no column {column!r}")
+        try:
+            found[column] = table[column].cast(TYPES[column])
+        except pa.ArrowException as error:
+            kind = TYPES[column]
+            raise EvaluationError(
+                f"data set {name}: column {column!r} of {path} holds {table[column].type}, not {kind}"
+            ) from error
+        if found[column].null_count and column != "category":
+            raise EvaluationError(f"data set {name}: column {column!r} of {path} has missing values")
+    if not table.num_rows:
+        raise EvaluationError(f"data set {name}: {path} has no rows")
+    return pa.table(found)
 
 
 def differences_from_table3(dataset: Dataset) -> list[str]:

@@ -52,7 +52,7 @@ def mean_coverages(metrics: pd.DataFrame) -> pd.DataFrame:
     rows = {}
     for model, group in metrics.groupby("model", sort=False):
         found = group[[f"coverage_{interval}" for interval in INTERVALS]].to_numpy(float)
-        weights = np.where(np.isfinite(found), group[["series"]].to_numpy(float), 0.0)
+        weights = np.where(np.isfinite(found), group[["population"]].to_numpy(float), 0.0)
         total = weights.sum(axis=0)
         rows[model] = np.where(total > 0, np.nansum(found * weights, axis=0) / np.where(total > 0, total, 1), np.nan)
     return pd.DataFrame.from_dict(rows, orient="index", columns=list(INTERVALS)).dropna()

@@ -50,9 +50,13 @@ class FitCache:
         for path in sorted(self.folder.glob("part-*.parquet")):
             try:
                 forecasts, fingerprints = self._read(path)
-            except (OSError, pa.ArrowInvalid):
-                continue  # a damaged file is as good as none: its series are fitted again
-            found = [wanted.pop((str(id), int(f)), None) for id, f in zip(forecasts.ids, fingerprints)]
+            except Exception:  # a damaged file is as good as none: its series are fitted again
+                continue
+            sound = forecasts.is_finite().all(axis=-1)
+            found = [
+                wanted.pop((str(id), int(f)), None) if ok else None
+                for id, f, ok in zip(forecasts.ids, fingerprints, sound)
+            ]
             rows = [row for row, place in enumerate(found) if place is not None]
             if rows:
                 parts.append(forecasts.take(np.array(rows)))
@@ -68,6 +72,7 @@ class FitCache:
                 "point": pa.array(list(forecasts.point.astype(np.float32))),
                 "quantiles": pa.array(list(forecasts.quantiles.reshape(len(forecasts), -1).astype(np.float32))),
                 "seconds": forecasts.seconds.astype(np.float32),
+                "elapsed": forecasts.elapsed.astype(np.float32),
                 "fallback": forecasts.fallback,
             }
         )
@@ -81,7 +86,7 @@ class FitCache:
             point=np.array(table["point"], dtype=np.float64).reshape(rows, self.horizon),
             quantiles=np.array(table["quantiles"], dtype=np.float64).reshape(rows, self.horizon, len(LEVELS)),
             seconds=np.array(table["seconds"]),
-            elapsed=np.array(table["seconds"]) / (os.cpu_count() or 1),
+            elapsed=np.array(table["elapsed"]),
             fallback=np.array(table["fallback"], dtype=bool),
         )
         return forecasts, np.array(table["fingerprint"])
@@ -130,8 +135,9 @@ def _fit_in_turns(
     saved = {name: os.environ.get(name) for name in THREAD_SETTINGS}
     os.environ.update({name: "1" for name in THREAD_SETTINGS})  # one process a core is all that the machine can do
     others = set(multiprocessing.active_children())
+    count = processes or os.cpu_count() or 1
     pool = ProcessPoolExecutor(
-        processes or os.cpu_count(),
+        count,
         # Not by forking: JAX may have threads in this process.
         mp_context=multiprocessing.get_context("spawn"),
         initializer=_live_as_long_as_the_parent,
@@ -143,10 +149,14 @@ def _fit_in_turns(
             futures = {}
             for chunk in chunks:
                 histories = [dataset.histories[i] for i in chunk]
-                future = pool.submit(_fit_chunk, model, dataset.ids[chunk], histories, info.season, info.horizon)
+                future = pool.submit(_fit_chunk, model, dataset.ids[chunk], histories, info.season, info.horizon, count)
                 futures[future] = chunk
             for group in _groups(as_completed(futures), lambda future: progress.advance(task, len(futures[future]))):
-                yield np.concatenate([futures[future] for future in group]), join([future.result() for future in group])
+                done = [future for future in group if future.exception() is None]
+                if done:
+                    yield np.concatenate([futures[future] for future in done]), join([f.result() for f in done])
+                for future in group:
+                    future.result()  # raises what went wrong, now that the rest is kept
     except BrokenProcessPool as error:
         raise EvaluationError(
             f"model {model} on {dataset.info.name}: a process of the pool died, perhaps for want of memory; "
@@ -161,16 +171,19 @@ def _fit_in_turns(
 
 
 def _groups(futures: Iterable[Future], tell: Callable[[Future], None]) -> Iterator[list[Future]]:
-    """Tells of each future as it is done, and hands them on together every SAVE_EVERY seconds and at the end."""
+    """Tells of each future as it is done, and hands them on together every SAVE_EVERY seconds and at any end."""
     group, since = [], time.monotonic()
-    for future in futures:
-        group.append(future)
-        tell(future)
-        if time.monotonic() - since > SAVE_EVERY:
-            yield group
-            group, since = [], time.monotonic()
-    if group:
+    try:
+        for future in futures:
+            group.append(future)
+            tell(future)
+            if time.monotonic() - since > SAVE_EVERY:
+                yield group
+                group, since = [], time.monotonic()
+    except KeyboardInterrupt:
         yield group
+        raise
+    yield group
 
 
 def _live_as_long_as_the_parent() -> None:
@@ -180,8 +193,10 @@ def _live_as_long_as_the_parent() -> None:
     threading.Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()
 
 
-def _fit_chunk(model: str, ids: np.ndarray, histories: list[np.ndarray], season: int, horizon: int) -> Forecasts:
-    """Runs in a process of the pool."""
+def _fit_chunk(
+    model: str, ids: np.ndarray, histories: list[np.ndarray], season: int, horizon: int, processes: int
+) -> Forecasts:
+    """Runs in a process of the pool, one of several that share the clock."""
     answers = [fit_and_forecast(model, y, season, horizon) for y in histories]
     point, quantiles, seconds, fallback = (np.array(x) for x in zip(*answers))
-    return Forecasts(ids, point, quantiles, seconds, seconds, fallback)
+    return Forecasts(ids, point, quantiles, seconds, seconds / processes, fallback)

@@ -2,9 +2,9 @@
 
 import contextlib
 import dataclasses
+import hashlib
 import json
 import os
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -50,6 +50,12 @@ class Forecasts:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def is_finite(self) -> np.ndarray:
+        """[N, h], where point and quantiles are numbers, also in the precision that files have."""
+        with np.errstate(over="ignore"):
+            point, quantiles = self.point.astype(np.float32), self.quantiles.astype(np.float32)
+        return np.isfinite(point) & np.isfinite(quantiles).all(axis=-1)
+
     def take(self, indices: np.ndarray) -> "Forecasts":
         """Some of the series."""
         return Forecasts(*(getattr(self, field.name)[indices] for field in dataclasses.fields(self)))
@@ -63,7 +69,7 @@ def join(parts: list[Forecasts]) -> Forecasts:
 
 def require_finite(forecasts: Forecasts, model: str, dataset: str) -> None:
     """Refuses forecasts that no metric could be computed from."""
-    finite = np.isfinite(forecasts.point) & np.isfinite(forecasts.quantiles).all(axis=-1)
+    finite = forecasts.is_finite()
     if not finite.all():
         series, step = np.argwhere(~finite)[0]
         raise EvaluationError(
@@ -98,31 +104,37 @@ def read_forecasts(path: Path, dataset: Dataset, version: str | None) -> Forecas
     """Forecasts written earlier, if they are of these very series by this very version; else None."""
     if version is None or not path.is_file():
         return None
+    n, shape = len(dataset), dataset.future.shape
+    read = lambda table, name: table[name].to_numpy().astype(np.float64).reshape(shape)
     try:
         table = pq.read_table(path)
-        about = json.loads((table.schema.metadata or {})[ABOUT.encode()])
-    except (OSError, pa.ArrowInvalid, KeyError, ValueError):
+        about = json.loads(table.schema.metadata[ABOUT.encode()])
+        if (about["version"], about["data"]) != (version, fingerprint(dataset)):
+            return None
+        found = Forecasts(
+            ids=dataset.ids,
+            point=read(table, "point"),
+            quantiles=np.stack([read(table, level_column(level)) for level in LEVELS], axis=-1),
+            seconds=np.full(n, about["seconds"] / n),
+            elapsed=np.full(n, about["elapsed"] / n),
+            fallback=np.zeros(n, bool),
+        )
+    except Exception:  # whatever is wrong with the file: the forecasts are made again
         return None
-    if about["version"] != version or about["data"] != fingerprint(dataset):
-        return None
-    n, shape = len(dataset), dataset.future.shape
-    read = lambda name: table[name].to_numpy().astype(np.float64).reshape(shape)
-    return Forecasts(
-        ids=dataset.ids,
-        point=read("point"),
-        quantiles=np.stack([read(level_column(level)) for level in LEVELS], axis=-1),
-        seconds=np.full(n, about["seconds"] / n),
-        elapsed=np.full(n, about["elapsed"] / n),
-        fallback=np.zeros(n, bool),
-    )
+    return found if found.is_finite().all() else None
 
 
 def fingerprint(dataset: Dataset) -> str:
-    """Tells apart copies and samples of a data set; by values alone, for sources name the same series differently."""
-    digest = 0
-    for history in (*dataset.histories, dataset.future):
-        digest = zlib.crc32(np.ascontiguousarray(history, dtype=np.float64).tobytes(), digest)
-    return f"{digest:08x}"
+    """Tells apart copies and samples of a data set by values alone, for sources name and order series as they like."""
+    return hashlib.sha256("".join(sorted(series_fingerprints(dataset))).encode()).hexdigest()[:12]
+
+
+def series_fingerprints(dataset: Dataset) -> list[str]:
+    """Tells apart the series of a data set, by their values in the precision that data folders have."""
+    return [
+        hashlib.sha256(np.concatenate([past, future]).astype(np.float32).tobytes()).hexdigest()[:12]
+        for past, future in zip(dataset.histories, dataset.future)
+    ]
 
 
 def write_table(table: pa.Table, path: Path) -> None:

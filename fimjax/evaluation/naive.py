@@ -19,9 +19,12 @@ def naive2(history: np.ndarray, season: int, horizon: int) -> np.ndarray:
     """M4's Naive2: the last value of the seasonally adjusted series, with its season put back where there is one."""
     if not is_seasonal(history, season):
         return last_value(history, season, horizon)
-    factors = seasonal_factors(history, season)  # factors[k] belongs to the steps t with t % season == k
-    steps = np.arange(len(history), len(history) + horizon) % season
-    return history[-1] / factors[(len(history) - 1) % season] * factors[steps]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        factors = seasonal_factors(history, season)  # factors[k] belongs to the steps t with t % season == k
+        steps = np.arange(len(history), len(history) + horizon) % season
+        forecast = history[-1] / factors[(len(history) - 1) % season] * factors[steps]
+    # Ratios to a trend of 0, or a season of factor 0: there is no multiplicative season.
+    return forecast if np.isfinite(forecast).all() else last_value(history, season, horizon)
 
 
 def is_seasonal(history: np.ndarray, season: int) -> bool:

@@ -8,20 +8,24 @@ from fimjax.evaluation.datasets import Dataset
 RESAMPLES = 1000
 
 
-def take_sample(dataset: Dataset, size: int | None, seed: int = 0) -> Dataset:
-    """A stratified sample: each category in proportion to its size, at random within it.
+def sampling_order(dataset: Dataset, seed: int = 0) -> np.ndarray:
+    """An order of the series of which any beginning is a sample, stratified by category and random within.
 
-    Samples of one seed are nested: a larger one holds all series of a smaller one, so that fits can be added to.
+    The k-th of a category of n series stands at (k + 1/2) / n of the way. Samples of one seed are nested, so that fits
+    to a larger one add to those of a smaller one.
     """
-    if size is None or size >= len(dataset):
-        return dataset
     shuffled = np.random.default_rng(seed).permutation(len(dataset))
     frame = pd.DataFrame({"category": dataset.categories[shuffled]})
-    # The k-th of a category of n series stands at (k + 1/2) / n of the way: any beginning of this order is stratified.
     groups = frame.groupby("category")["category"]
     place = (groups.cumcount() + 0.5) / groups.transform("size")
-    chosen = shuffled[np.argsort(place.to_numpy(), kind="stable")[:size]]
-    return dataset.take(np.sort(chosen))
+    return shuffled[np.argsort(place.to_numpy(), kind="stable")]
+
+
+def take_sample(dataset: Dataset, size: int | None, seed: int = 0) -> Dataset:
+    """A stratified sample: each category in proportion to its size."""
+    if size is None or size >= len(dataset):
+        return dataset
+    return dataset.take(np.sort(sampling_order(dataset, seed)[:size]))
 
 
 def resampling_counts(series: int, seed: int = 0, resamples: int = RESAMPLES) -> np.ndarray:

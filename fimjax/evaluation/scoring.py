@@ -36,22 +36,33 @@ def yardsticks(dataset: Dataset, seed: int = 0) -> Yardsticks:
     )
 
 
-def score(dataset: Dataset, forecasts: Forecasts, by: Yardsticks) -> dict[str, float]:
-    """Every metric by name, and for a sample `<name>_lo` and `<name>_hi`, the bounds of its 95 % bootstrap interval."""
+def score(dataset: Dataset, forecasts: Forecasts, by: Yardsticks) -> tuple[dict[str, float], dict[str, np.ndarray]]:
+    """Every metric by name, and for a sample `<name>_lo` and `<name>_hi`, the bounds of its 95 % bootstrap interval.
+
+    Returns:
+        The figures, and those of the resamples, by which figures over several data sets get their intervals.
+    """
     figures = _figures(dataset, forecasts, by, np.ones((1, len(dataset))))
-    row = {name: float(values[0]) for name, values in figures.items()}
-    if by.counts is not None:
-        for name, values in _figures(dataset, forecasts, by, by.counts).items():
-            defined = values[np.isfinite(values)]
-            bounds = np.quantile(defined, (0.025, 0.975)) if len(defined) else (np.nan, np.nan)
-            row[f"{name}_lo"], row[f"{name}_hi"] = (float(x) for x in bounds)
-    return row | {"zero_scales": int(np.sum(by.scales == 0))}
+    row = {name: float(values[0]) for name, values in figures.items()} | {"zero_scales": int(np.sum(by.scales == 0))}
+    if by.counts is None:
+        return row, {}
+    resampled = _figures(dataset, forecasts, by, by.counts)
+    for name, values in resampled.items():
+        row[f"{name}_lo"], row[f"{name}_hi"] = bounds(values)
+    return row, resampled
+
+
+def bounds(values: np.ndarray) -> tuple[float, float]:
+    """The middle 95 % of a figure's resamples, of those for which it is defined."""
+    defined = values[np.isfinite(values)]
+    low, high = np.quantile(defined, (0.025, 0.975)) if len(defined) else (np.nan, np.nan)
+    return float(low), float(high)
 
 
 def _figures(dataset: Dataset, forecasts: Forecasts, by: Yardsticks, counts: np.ndarray) -> dict[str, np.ndarray]:
     """Every metric, once for each row of `counts` [R, N]: how often each series is counted."""
     y, f, q = dataset.future, forecasts.point, forecasts.quantiles
-    bounds = {i: (q[..., low], q[..., high]) for i in INTERVALS for low, high in [interval_indices(i)]}
+    edges = {i: (q[..., low], q[..., high]) for i in INTERVALS for low, high in [interval_indices(i)]}
 
     def total(shares: Shares) -> np.ndarray:
         return shares.resampled(counts)
@@ -71,9 +82,9 @@ def _figures(dataset: Dataset, forecasts: Forecasts, by: Yardsticks, counts: np.
             total(metrics.smape(y, by.naive2)),
             total(metrics.mase(y, by.naive2, by.scales)),
         )
-    coverages = {i: total(metrics.coverage(y, *bounds[i])) for i in INTERVALS}
+    coverages = {i: total(metrics.coverage(y, *edges[i])) for i in INTERVALS}
     figures |= {f"coverage_{i}": found for i, found in coverages.items()}
-    figures |= {f"width_{i}": total(metrics.width(y, *bounds[i])) for i in (80, 95)}
+    figures |= {f"width_{i}": total(metrics.width(y, *edges[i])) for i in (80, 95)}
     return figures | {"coverage_difference": metrics.coverage_difference(coverages)}
 
 

@@ -41,7 +41,7 @@ def fit_and_forecast(
     start = time.process_time()
     try:
         point, quantiles = _forecast(SINGLE[name](season), history, horizon)
-        failed = not (np.isfinite(point).all() and np.isfinite(quantiles).all())
+        failed = not (_is_finite(point) and _is_finite(quantiles))
     except Exception:  # whatever a fit may raise, the count of fallbacks reports it
         failed = True
     if failed:
@@ -61,15 +61,21 @@ def _forecast(model: Any, history: np.ndarray, horizon: int) -> tuple[np.ndarray
     return np.asarray(answer["mean"], dtype=np.float64), quantiles
 
 
+def _is_finite(x: np.ndarray) -> bool:
+    """Whether all are numbers, also in the precision in which fits are kept."""
+    with np.errstate(over="ignore"):
+        return bool(np.isfinite(x.astype(np.float32)).all())
+
+
 def _fallback(history: np.ndarray, season: int, horizon: int) -> tuple[np.ndarray, np.ndarray]:
-    """SeasonalNaive, or where the history is shorter than that needs, its last value with no width."""
+    """SeasonalNaive, or where the history is shorter than that needs, its last value; no width where it gives none."""
     try:
         point, quantiles = _forecast(SINGLE[FALLBACK](season), history, horizon)
     except Exception:
-        point = np.full(horizon, np.nan)
-        quantiles = np.full((horizon, len(LEVELS)), np.nan)
-    point = np.where(np.isfinite(point), point, history[-1])
-    return point, np.where(np.isfinite(quantiles), quantiles, point[:, None])
+        point, quantiles = np.full(horizon, np.nan), np.full((horizon, len(LEVELS)), np.nan)
+    if not _is_finite(point):
+        point = np.full(horizon, history[-1])
+    return point, quantiles if _is_finite(quantiles) else np.repeat(point[:, None], len(LEVELS), axis=1)
 
 
 def implied_deviation(quantiles: np.ndarray) -> np.ndarray:

@@ -1,6 +1,8 @@
 """A trained FIM as a forecaster of frames."""
 
+import functools
 import hashlib
+from importlib import metadata
 from pathlib import Path
 
 import jax
@@ -30,7 +32,6 @@ class Forecaster:
         if not isinstance(config.model, FIMConfig):
             raise CheckpointError(f"a {type(config.model).__name__} does not forecast; give the run of a FIM")
         self.config, self.params, self.name = config, params, name
-        self._apply = jax.jit(_forecast_windows, static_argnums=(0, 1, 2, 3))
 
     @classmethod
     def from_pretrained(cls, run: Path | str) -> "Forecaster":
@@ -39,8 +40,10 @@ class Forecaster:
 
     @property
     def version(self) -> str:
-        """Tells these weights from others."""
-        digest = hashlib.sha256(repr(self.config.model).encode())
+        """Tells these weights, read by this version of fimjax, from others."""
+        prior = self.config.prior
+        about = (metadata.version("fimjax"), self.config.model, prior.min_window_steps, prior.slots)
+        digest = hashlib.sha256(repr(about).encode())
         for path, leaf in jax.tree_util.tree_leaves_with_path(self.params):
             digest.update(jax.tree_util.keystr(path).encode())
             digest.update(np.asarray(leaf).tobytes())
@@ -52,9 +55,9 @@ class Forecaster:
         """Forecasts the next h steps of every series.
 
         Args:
-            df: long format: unique_id, ds (whole steps) and y; missing values may be NaN or left out.
-            h: steps to forecast.
-            freq: steps of ds from one point to the next.
+            df: long format: unique_id, ds (whole numbers) and y; missing values may be NaN or left out.
+            h: steps to forecast, after the last row of each series.
+            freq: what ds grows by from one point to the next.
             season_length: points in a season, 1 = none or unknown.
             quantiles: levels in (0, 1).
 
@@ -62,15 +65,19 @@ class Forecaster:
             unique_id, ds, the median under the model's name, and a column such as `FIM-q-10` for each quantile; series
             in the order of their first appearance.
         """
+        _check(df, h, freq, quantiles)
         codes, ids = pd.factorize(df["unique_id"])
         order = np.lexsort((df["ds"].to_numpy(), codes))
+        times, values = df["ds"].to_numpy()[order], df["y"].to_numpy(np.float64)[order]
         stops = np.searchsorted(codes[order], np.arange(len(ids)), side="right")
-        ends = df["ds"].to_numpy()[order][stops - 1]
-        values, times = df["y"].to_numpy(np.float64)[order], df["ds"].to_numpy()[order]
+        ends = times[stops - 1]
         series = [
             ((times[start:stop] - end) / freq, values[start:stop])
             for start, stop, end in zip(np.append(0, stops[:-1]), stops, ends)
         ]
+        empty = [id for id, (_, y) in zip(ids, series) if not np.isfinite(y).any()]
+        if empty:
+            raise ValueError(f"series {empty[0]!r} has no observation")
         answers = self._forecast_series(series, h, season_length)  # [N, h, L]
         levels = self.config.model.quantile_levels
         out = pd.DataFrame(
@@ -85,45 +92,70 @@ class Forecaster:
         return out
 
     def _forecast_series(self, series: list[tuple[np.ndarray, np.ndarray]], h: int, season: int) -> np.ndarray:
-        """The model's own quantiles [N, h, L] of series of times (in steps, 0 the last) and values."""
-        # A window is as long as the horizon, or as the shortest window that the model was trained on.
-        steps = max(h, self.config.prior.min_window_steps)
-        points = (self.config.model.windows - 1) * steps
+        """The model's own quantiles [N, h, L] of series of times (in steps, 0 the last row) and values."""
+        observed = [(t[np.isfinite(y)], y[np.isfinite(y)]) for t, y in series]
+        # Steps without an observation at the end of a series are part of what is unseen.
+        gaps = np.array([-t[-1] for t, _ in observed])
+        # A window is as long as what is asked for, or as the shortest window that the model was trained on.
+        steps = np.maximum(np.ceil(gaps).astype(int) + h, self.config.prior.min_window_steps)
+        points = (self.config.model.windows - 1) * int(steps.max())
         answers = []
-        for first in range(0, len(series), BATCH):
-            group = series[first : first + BATCH]
+        for first in range(0, len(observed), BATCH):
+            group = slice(first, first + BATCH)
             times, values = (np.zeros((BATCH, points), np.float32) for _ in range(2))
             mask = np.zeros((BATCH, points), bool)
-            for row, (t, y) in enumerate(group):
-                keep = np.isfinite(y)
-                t, y = t[keep][-points:], y[keep][-points:]
+            for row, ((t, y), gap) in enumerate(zip(observed[group], gaps[group])):
+                t, y = t[-points:] + gap, y[-points:]
                 times[row, : len(t)], values[row, : len(y)], mask[row, : len(y)] = t, y, True
-            out = np.asarray(self._apply(self.config, h, steps, season, self.params, times, values, mask))
-            answers.append(out[: len(group)])
+            queries = _pad(gaps[group, None] + np.arange(1, h + 1), 1.0).astype(np.float32)
+            window_steps = _pad(steps[group], steps[first]).astype(np.int32)
+            out = _forecast_windows(self.config, self.params, times, values, mask, window_steps, season, queries)
+            answers.append(np.asarray(out)[: len(steps[group])])
         return np.concatenate(answers).astype(np.float64)
 
 
+def _check(df: pd.DataFrame, h: int, freq: int, quantiles: tuple[float, ...]) -> None:
+    """Refuses what cannot be forecast, in a sentence."""
+    absent = [column for column in ("unique_id", "ds", "y") if column not in df.columns]
+    if absent:
+        raise ValueError(f"the frame has no column {absent[0]!r}")
+    if df.empty:
+        raise ValueError("the frame has no rows")
+    if not pd.api.types.is_integer_dtype(df["ds"]):
+        raise ValueError(f"column 'ds' holds {df['ds'].dtype}, not whole numbers")
+    if h < 1 or freq < 1:
+        raise ValueError(f"h={h} and freq={freq}: both must be at least 1")
+    outside = [level for level in quantiles if not 0 < level < 1]
+    if outside:
+        raise ValueError(f"quantiles: {outside[0]} is not between 0 and 1")
+
+
+def _pad(x: np.ndarray, value: float) -> np.ndarray:
+    """Fills up the last batch, so that all have one shape and are compiled once."""
+    return np.concatenate([x, np.full((BATCH - len(x), *x.shape[1:]), value)])
+
+
+@functools.partial(jax.jit, static_argnums=0)
 def _forecast_windows(
     config: Config,
-    h: int,
-    steps: int,
-    season: int,
     params: Params,
     times: jax.Array,
     values: jax.Array,
     mask: jax.Array,
+    steps: jax.Array,
+    season: int,
+    query_times: jax.Array,
 ) -> jax.Array:
-    """The next h steps of B series [B, N], whose last point is at time 0: [B, h, L]."""
+    """B series [B, N], whose last observation is at time 0, at times [B, Q] after it: [B, Q, L]."""
     batch = values.shape[0]
     windows = split_windows(
         times,
         values,
         mask,
-        steps=jnp.full(batch, steps),
+        steps=steps,
         step=jnp.ones(batch),
         season=jnp.full(batch, season),
         windows=config.model.windows - 1,
         slots=config.prior.slots,
     )
-    query_times = jnp.broadcast_to(jnp.arange(1.0, h + 1), (batch, h))
     return build_model(config.model).apply({"params": params}, windows, query_times)

@@ -93,3 +93,20 @@ class Broken(Repeater):
         frame = super().forecast(df, h, **rest)
         frame.loc[frame["unique_id"] == "S2", "R"] = np.nan
         return frame
+
+
+class BadVersion(Repeater):
+    def version(self):
+        return "1"
+
+
+class BadTraining(Repeater):
+    trained_on = ("M3",)
+
+
+class OneName(Repeater):
+    trained_on = "m3"
+
+
+def fails():
+    raise RuntimeError("no luck")

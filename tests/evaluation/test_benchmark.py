@@ -5,11 +5,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fimjax.evaluation import benchmark, metrics
-from fimjax.evaluation.benchmark import committed_row, run_benchmark, to_frame, write_metrics
+from fimjax.evaluation import metrics
+from fimjax.evaluation.benchmark import run_benchmark, to_frame, write_metrics
 from fimjax.evaluation.catalog import EvaluationError
 from fimjax.evaluation.contenders import Contender
-from fimjax.evaluation.forecasts import fingerprint, interval_indices, read_forecasts, write_forecasts
+from fimjax.evaluation.forecasts import interval_indices, read_forecasts, write_forecasts
 from fimjax.evaluation.scoring import METRICS, score, yardsticks
 from fimjax.evaluation.statistical import fit_and_forecast
 from tests.evaluation.examples import Broken, Repeater, make_dataset, make_forecasts
@@ -26,7 +26,7 @@ def fit(model, dataset):
 def test_a_row_has_every_figure_as_the_metrics_have_it():
     dataset = make_dataset("m1_quarterly", series=6)
     forecasts, by = make_forecasts(dataset), yardsticks(dataset)
-    row = score(dataset, forecasts, by)
+    row, _ = score(dataset, forecasts, by)
     assert set(METRICS) < set(row) and not any(name.endswith("_lo") for name in row)
     errors = np.abs(dataset.future - forecasts.point)
     assert row["nd"] == pytest.approx(errors.sum() / dataset.future.sum())
@@ -42,12 +42,13 @@ def test_of_naive2_itself_owa_is_one():
     dataset = make_dataset("m1_monthly", series=3, length=60)
     by = yardsticks(dataset)
     forecasts = dataclasses.replace(make_forecasts(dataset), point=by.naive2)
-    assert score(dataset, forecasts, by)["owa"] == pytest.approx(1)
+    assert score(dataset, forecasts, by)[0]["owa"] == pytest.approx(1)
 
 
 def test_a_sample_carries_intervals_that_hold_its_figures():
     dataset = make_dataset(series=40, population=1000)
-    row = score(dataset, make_forecasts(dataset), yardsticks(dataset))
+    row, resampled = score(dataset, make_forecasts(dataset), yardsticks(dataset))
+    assert resampled["mase"].shape == (1000,)
     for name in METRICS:
         assert row[f"{name}_lo"] <= row[name] <= row[f"{name}_hi"] or name == "coverage_difference"
     assert row["mase_lo"] < row["mase"] < row["mase_hi"]
@@ -56,7 +57,7 @@ def test_a_sample_carries_intervals_that_hold_its_figures():
 def test_an_interval_is_as_wide_as_theory_has_it():
     dataset = make_dataset(series=400, population=1000)
     forecasts, by = make_forecasts(dataset), yardsticks(dataset)
-    row = score(dataset, forecasts, by)
+    row, _ = score(dataset, forecasts, by)
     values = metrics.smape(dataset.future, forecasts.point).numerator
     half = 1.96 * values.std() / np.sqrt(400)
     assert (row["smape_hi"] - row["smape_lo"]) / 2 == pytest.approx(half, rel=0.1)
@@ -65,7 +66,7 @@ def test_an_interval_is_as_wide_as_theory_has_it():
 def test_series_without_a_scale_are_counted():
     dataset = make_dataset(series=4)
     flat = dataclasses.replace(dataset, histories=[np.ones(12), *dataset.histories[1:]])
-    row = score(flat, make_forecasts(flat), yardsticks(flat))
+    row, _ = score(flat, make_forecasts(flat), yardsticks(flat))
     assert row["zero_scales"] == 1 and np.isfinite(row["mase"])
 
 
@@ -130,21 +131,3 @@ def test_a_damaged_file_of_forecasts_is_made_again(tmp_path):
     assert read_forecasts(path, dataset, "1") is not None
     path.write_bytes(path.read_bytes()[:-50])
     assert read_forecasts(path, dataset, "1") is None
-
-
-def test_committed_figures_are_of_the_very_same_series(monkeypatch):
-    whole, sample = make_dataset(series=4), make_dataset("m4_yearly", series=3, population=23_000)
-    table = pd.DataFrame(
-        [
-            {"dataset": "m3_yearly", "model": "sicoum", "series": 4, "data": fingerprint(whole), "scrps": 0.1},
-            {"dataset": "m4_yearly", "model": "sicoum", "series": 3, "data": fingerprint(sample), "scrps": 0.2},
-        ]
-    )
-    monkeypatch.setattr(benchmark, "read_published", lambda name: table)
-    assert committed_row("sicoum", whole)["source"] == "committed"
-    assert committed_row("sicoum", sample)["scrps"] == 0.2
-    assert committed_row("sicoum", make_dataset(series=4, seed=1))["source"] == "committed, another copy"
-    with pytest.raises(EvaluationError, match=r"no committed figures of these 3 series \(there are of 3 series\)"):
-        committed_row("sicoum", make_dataset("m4_yearly", series=3, population=23_000, seed=1))
-    with pytest.raises(EvaluationError, match="there are none"):
-        committed_row("auto_ets", whole)

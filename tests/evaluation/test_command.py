@@ -68,6 +68,9 @@ def test_what_a_model_has_seen_can_be_said(data):
         (["--models", "naive", "--datasets", "tourism_yearly"], "data set tourism_yearly: .* cannot be had"),
         (["--models", "bad=tests.evaluation.examples:Broken", "--datasets", "m3_yearly"], "series S2 is not finite"),
         (["--models", "naive", "--sample", "0"], "sample: 0 is not a number of series"),
+        (["--models", "naive", "--processes", "0"], "processes: 0 is not a number of processes"),
+        (["--models", "naive", "--seed", "-1"], "seed: -1 is negative"),
+        (["--models", "naive", "--cache", __file__], "test_command.py"),
         (["--models", "naive", "--data", "nowhere"], "data folder nowhere does not exist"),
         (["--models", ","], "models: the list is empty"),
         (["--models", "naive", "--seen", "naive:m9"], "seen: 'naive:m9' is not MODEL:DATASET"),
@@ -81,6 +84,35 @@ def test_mistakes_end_in_one_sentence(data, capsys, arguments, message):
     *_, last = capsys.readouterr().err.strip().splitlines()
     assert re.search(message, last) and last.startswith("evaluate.py: ")
     assert not list((data / "results").rglob("*.parquet"))
+
+
+def test_a_file_in_the_place_of_the_results_is_told_before_anything_is_done(data, capsys, monkeypatch):
+    monkeypatch.setattr(command, "run_benchmark", lambda *_: pytest.fail("it was begun"))
+    for out in (data / "file", data / "file" / "below"):
+        (data / "file").write_text("mine")
+        assert main(["--models", "naive", "--datasets", "m3_yearly", "--out", str(out)]) == 2
+        assert "file" in capsys.readouterr().err and (data / "file").read_text() == "mine"
+
+
+def test_a_failing_evaluation_leaves_an_earlier_one_as_it_was(data):
+    out = data / "results"
+    asked = ["--datasets", "m3_yearly,m1_quarterly", "--out", str(out), "--no-report", "--models"]
+    assert main([*asked, "naive,seasonal_naive"]) == 0
+    before = {path: path.read_bytes() for path in out.glob("*.*")}
+    assert main([*asked, "naive,bad=tests.evaluation.examples:Broken"]) == 2
+    assert {path: path.read_bytes() for path in out.glob("*.*")} == before
+    assert (out / "agreement_fev.csv").exists()
+    assert main([*asked, "naive"]) == 0
+    assert not (out / "agreement_fev.csv").exists(), "it told of a model that is not in this evaluation"
+
+
+def test_committed_figures_need_no_fits(data, monkeypatch):
+    def refuse(*_, **__):
+        pytest.fail("a model was fitted")
+
+    monkeypatch.setattr(command, "statistical_forecasts", refuse)
+    arguments = ["--datasets", "m3_yearly", "--committed", "--out", str(data / "results"), "--no-report"]
+    assert main(["--models", f"{MINE},sicoum", *arguments]) == 2, "the committed figures are of other series"
 
 
 def test_an_interruption_is_told(data, capsys, monkeypatch):

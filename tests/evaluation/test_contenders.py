@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from fimjax.evaluation.catalog import EvaluationError
@@ -24,10 +25,17 @@ def test_contenders_by_name_and_by_object():
         (["fim"], "model 'fim': no weights come with this version"),
         (["naive", "naive"], "model 'naive' is asked for twice"),
         (["naive=tests.evaluation.examples:Repeater"], "'naive' is the name of a statistical model"),
-        (["no.such.module:Model"], "cannot be loaded: No module named 'no'"),
+        (["no.such.module:Model"], "cannot be loaded: ModuleNotFoundError: No module named 'no'"),
         (["tests.evaluation.examples:Nobody"], "cannot be loaded: .*Nobody"),
         (["tests.evaluation.examples:make_dataset"], "a Dataset has no method forecast"),
-        (["tests"], "model 'tests': "),  # a folder, but not that of a run
+        (["tests"], "model 'tests' cannot be loaded: "),  # a folder, but not that of a run
+        (["x=:y"], "cannot be loaded: ValueError"),
+        (["tests.evaluation.examples:fails"], "cannot be loaded: RuntimeError: no luck"),
+        (["../up=tests.evaluation.examples:Repeater"], "'../up' is no name for a model"),
+        (["[/b]=tests.evaluation.examples:Repeater"], "is no name for a model"),
+        (["paper: x=tests.evaluation.examples:Repeater"], "is no name for a model"),
+        (["tests.evaluation.examples:BadVersion"], "its version is not text"),
+        (["tests.evaluation.examples:BadTraining"], "trained_on has 'M3', no data set or competition"),
     ],
 )
 def test_a_model_that_cannot_be_had_is_refused_in_a_sentence(specs, message):
@@ -44,6 +52,48 @@ def test_answers_may_come_in_any_order():
     assert np.all(np.diff(found.quantiles, axis=-1) > 0)
 
 
+def test_other_frames_and_kinds_of_ids_will_do():
+    class Other(Repeater):
+        def forecast(self, *args, **rest):
+            frame = super().forecast(*args, **rest)
+            frame["unique_id"] = frame["unique_id"].astype("category")
+            return type("Frame", (), {"to_pandas": lambda self: frame})()
+
+    assert ask(Contender("mine", Other()), make_dataset()).is_finite().all()
+
+
+def test_what_a_model_raises_is_told_in_a_sentence():
+    class Raising(Repeater):
+        def forecast(self, *_, **__):
+            raise RuntimeError("out of\nmemory")
+
+    with pytest.raises(EvaluationError, match="^model mine on m3_yearly: RuntimeError: out of memory$"):
+        ask(Contender("mine", Raising()), make_dataset())
+
+
+def test_one_name_is_as_good_as_a_list_and_statistical_models_can_have_seen_data():
+    (model,) = find_contenders(["tests.evaluation.examples:OneName"], KNOWN, {})
+    assert model.has_seen("m3_yearly")
+    (naive,) = find_contenders(["naive"], KNOWN, {"naive": ("m1",)})
+    assert naive.has_seen("m1_yearly")
+
+
+def test_a_module_in_the_working_folder_is_found(tmp_path, monkeypatch):
+    (tmp_path / "my_own_model.py").write_text("from tests.evaluation.examples import Repeater as Mine")
+    monkeypatch.chdir(tmp_path)
+    (mine,) = find_contenders(["mine=my_own_model:Mine"], KNOWN, {})
+    assert isinstance(mine.model, Repeater)
+
+
+def test_a_folder_with_an_equals_sign_is_a_folder(tmp_path, monkeypatch):
+    (tmp_path / "lr=1").mkdir()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(EvaluationError, match="'lr=1' is no name for a model; give it one"):
+        find_contenders(["lr=1"], KNOWN, {})
+    with pytest.raises(EvaluationError, match="model 'mine=lr=1' cannot be loaded"):
+        find_contenders(["mine=lr=1"], KNOWN, {})
+
+
 def test_quantiles_that_cross_are_sorted():
     class Crossing(Repeater):
         def forecast(self, df, h, **rest):
@@ -57,11 +107,17 @@ def test_quantiles_that_cross_are_sorted():
 @pytest.mark.parametrize(
     "damage, message",
     [
-        (lambda f: f.drop(columns="R-q-2.5"), "its answer has no column 'R-q-2.5'"),
+        (lambda f: f.drop(columns="R-q-2.5"), "its answer needs one column 'R-q-2.5'"),
         (lambda f: f.drop(columns="R-q-50"), "one column that ends in '-q-50', and has 0"),
         (lambda f: f.iloc[1:], "the 6 steps after each history once; see series S4"),
         (lambda f: f.assign(ds=f["ds"] + 1), "the 6 steps after each history once"),
-        (lambda f: f.replace({"unique_id": {"S1": "S9"}}), "see series S1"),
+        (lambda f: f.replace({"unique_id": {"S1": "S9"}}), "see series S9"),
+        (lambda f: f.assign(ds=f["ds"] + 0.5), "the 6 steps after each history once"),
+        (lambda f: f.assign(ds="2020"), "column 'ds' of its answer holds object, not numbers"),
+        (lambda f: f.assign(R="1"), "column 'R' of its answer holds object, not numbers"),
+        (lambda f: pd.concat([f, f.iloc[[8]]]), "once; see series S3"),
+        (lambda f: pd.concat([f, f[["R"]]], axis=1), "its answer needs one column 'R'"),
+        (lambda f: None, "AttributeError: 'NoneType'"),
     ],
 )
 def test_an_answer_that_does_not_fit_is_refused_in_a_sentence(damage, message):

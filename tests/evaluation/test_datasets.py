@@ -7,7 +7,7 @@ import pytest
 
 from fimjax.evaluation.catalog import CATALOG, EvaluationError
 from fimjax.evaluation.datasets import differences_from_table3, read_dataset
-from fimjax.evaluation.sampling import resampling_counts, take_sample
+from fimjax.evaluation.sampling import resampling_counts, sampling_order, take_sample
 from tests.evaluation.examples import make_dataset, write_dataset
 
 
@@ -52,6 +52,12 @@ def test_rows_may_come_in_any_order(tmp_path):
         (lambda t: t.slice(1), None),
         (lambda t: t.slice(0, len(t) - 1), "series S4 does not end in 6 points of test"),
         (lambda t: t.filter(t["is_test"]), "series S0 does not end in 6 points of test"),
+        (lambda t: t.slice(0, 0), "has no rows"),
+        (lambda t: t.set_column(2, "y", pa.array(["x"] * len(t))), "column 'y' of .* holds string, not double"),
+        (lambda t: t.set_column(3, "is_test", pa.nulls(len(t), pa.bool_())), "column 'is_test' of .* missing values"),
+        (lambda t: t.set_column(0, "unique_id", pa.nulls(len(t), pa.string())), "'unique_id' of .* missing values"),
+        (lambda t: pa.concat_tables([t.slice(0, 1), t]), "series S0 has a step twice or not at all"),
+        (lambda t: pa.concat_tables([t.slice(0, 3), t.slice(4)]), "series S0 has a step twice or not at all"),
     ],
 )
 def test_a_damaged_data_set_is_refused_in_a_sentence(tmp_path, change, message):
@@ -71,6 +77,19 @@ def test_a_file_that_is_cut_off_is_no_data_set(tmp_path):
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(EvaluationError, match="m3_yearly.parquet cannot be read"):
         read_dataset(tmp_path, "m3_yearly")
+
+
+@pytest.mark.parametrize("damage", ["cut", "column"])
+def test_damaged_categories_are_refused_in_a_sentence(tmp_path, damage):
+    write_dataset(tmp_path, make_dataset())
+    path = tmp_path / "m3_yearly.meta.parquet"
+    if damage == "cut":
+        path.write_bytes(path.read_bytes()[:-20])
+    else:
+        pq.write_table(pq.read_table(path).drop(["category"]), path)
+    with pytest.raises(EvaluationError, match="data set m3_yearly: .*m3_yearly.meta.parquet") as error:
+        read_dataset(tmp_path, "m3_yearly")
+    assert "\n" not in str(error.value)
 
 
 def test_differences_from_table_3_are_told():
@@ -99,6 +118,14 @@ def test_samples_are_stratified_seeded_and_nested():
     assert take_sample(dataset, 100) is dataset and take_sample(dataset, None) is dataset
     for id, y in zip(small.ids, small.histories):
         np.testing.assert_array_equal(y, dataset.histories[list(dataset.ids).index(id)])
+
+
+def test_any_beginning_of_the_order_is_a_sample():
+    dataset = make_dataset(series=40, categories=("A", "B", "C", "C"))
+    order = sampling_order(dataset, seed=4)
+    assert sorted(order) == list(range(40))
+    assert set(take_sample(dataset, 8, seed=4).ids) == set(dataset.ids[order[:8]])
+    assert sorted(dataset.categories[order[:4]]) == ["A", "B", "C", "C"]
 
 
 def test_a_resample_has_as_many_series_as_the_sample():

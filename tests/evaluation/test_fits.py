@@ -1,7 +1,9 @@
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from fimjax.evaluation import fits
+from fimjax.evaluation.catalog import EvaluationError
 from fimjax.evaluation.fits import FitCache, statistical_forecasts
 from fimjax.evaluation.statistical import MEMBERS, fit_and_forecast
 from tests.evaluation.examples import make_dataset
@@ -11,6 +13,7 @@ class InTurn:
     """A pool that works at once in this process, and can be told to stop after some chunks."""
 
     stop_after = None
+    failure = KeyboardInterrupt()
     calls = 0
 
     def __init__(self, *_, **__):
@@ -22,7 +25,7 @@ class InTurn:
         future = Future()
         type(self).calls += 1
         if self.stop_after is not None and self.calls > self.stop_after:
-            future.set_exception(KeyboardInterrupt())
+            future.set_exception(self.failure)
         else:
             future.set_result(function(*arguments))
         return future
@@ -92,12 +95,51 @@ def test_versions_of_statsforecast_keep_apart(tmp_path, pool, monkeypatch):
     assert pool.calls == 2
 
 
-def test_a_damaged_file_of_fits_is_fitted_again(tmp_path, pool):
+@pytest.mark.parametrize("damage", ["cut", "column", "length", "nan"])
+def test_a_damaged_file_of_fits_is_fitted_again(tmp_path, pool, damage):
     dataset = make_dataset(series=2)
-    statistical_forecasts("naive", dataset, tmp_path)
+    expected = statistical_forecasts("naive", dataset, tmp_path)
     (part,) = tmp_path.rglob("part-*.parquet")
-    part.write_bytes(part.read_bytes()[:100])
-    assert len(statistical_forecasts("naive", dataset, tmp_path)) == 2
+    if damage == "cut":
+        part.write_bytes(part.read_bytes()[:100])
+    else:
+        table = pq.read_table(part)
+        short, broken = [[1.0]] * 2, [[float("nan")] * 6] * 2
+        changes = {"column": lambda t: t.drop(["fallback"]), "length": lambda t: t.set_column(2, "point", [short])}
+        changes["nan"] = lambda t: t.set_column(2, "point", [broken])
+        pq.write_table(changes[damage](table), part)
+    found = statistical_forecasts("naive", dataset, tmp_path)
+    assert pool.calls == 2
+    np.testing.assert_array_equal(found.point, expected.point)
+
+
+def test_what_was_done_is_kept_when_a_process_dies(tmp_path, pool, monkeypatch):
+    from concurrent.futures.process import BrokenProcessPool
+
+    monkeypatch.setattr(fits, "SAVE_EVERY", 1000.0)
+    dataset, pool.stop_after, pool.failure = make_dataset(series=9), 3, BrokenProcessPool("killed")
+    with pytest.raises(EvaluationError, match="model auto_ets on m3_yearly: a process of the pool died"):
+        statistical_forecasts("auto_ets", dataset, tmp_path)
+    assert len(FitCache(tmp_path, "auto_ets", dataset).load(dataset)[1]) == 6
+
+
+def test_an_interruption_between_two_savings_loses_nothing(tmp_path, pool, monkeypatch):
+    monkeypatch.setattr(fits, "SAVE_EVERY", 1000.0)
+
+    def interrupted(futures):
+        yield from list(futures)[:2]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(fits, "as_completed", interrupted)
+    dataset = make_dataset(series=9)
+    with pytest.raises(KeyboardInterrupt):
+        statistical_forecasts("auto_ets", dataset, tmp_path)
+    assert len(FitCache(tmp_path, "auto_ets", dataset).load(dataset)[1]) == 4
+
+
+def test_processes_share_the_clock(tmp_path, pool):
+    found = statistical_forecasts("auto_ets", make_dataset(series=2), tmp_path, processes=4)
+    np.testing.assert_allclose(found.elapsed, found.seconds / 4, rtol=1e-6)
 
 
 def test_sicoum_is_made_of_its_members_fits(tmp_path, pool):

@@ -41,3 +41,9 @@ def test_naive2_finds_no_season_where_there_is_none():
     assert not is_seasonal(np.tile(MONTHS, 2), 12), "two years are too few for M4's test"
     assert not is_seasonal(np.ones(100), 4)
     np.testing.assert_array_equal(naive2(noise, 12, 5), last_value(noise, 12, 5))
+
+
+def test_naive2_of_a_series_whose_season_has_zeros_is_finite():
+    y = np.tile([1.0, 0.0, 0.0, 0.0], 10)
+    assert is_seasonal(y, 4)
+    np.testing.assert_array_equal(naive2(y, 4, 3), last_value(y, 4, 3))

@@ -169,8 +169,9 @@ def test_scores_are_relative_to_the_first_reference_that_has_one():
     assert list(references) == ["sicoum", "seasonal_naive", ""]
 
 
-def test_coverage_is_weighted_by_series_and_time_needs_every_data_set():
+def test_coverage_is_weighted_by_population_and_time_needs_every_data_set():
     metrics = make_metrics(("fim", "sicoum"), DATASETS[:2]).assign(series=[100, 300, 100, 300])
+    metrics["population"] = [1000, 3000, 1000, 3000]
     metrics["cpu_seconds"] = [1.0, 7.0, 5.0, np.nan]
     metrics["coverage_80"] = [0.6, 0.8, 0.7, np.nan]
     coverages = figures.mean_coverages(metrics)

@@ -75,3 +75,8 @@ def test_sicoum_is_the_mean_of_means_and_of_variances():
     narrow = combine("sicoum_narrow", members)
     np.testing.assert_allclose(narrow.quantiles[0, 0], 3 + np.sqrt(30) / 4 * norm.ppf(LEVELS))
     assert both.seconds == 4
+
+
+def test_a_history_shorter_than_a_season_falls_back_to_its_last_value():
+    point, quantiles, _, failed = fit_and_forecast("seasonal_naive", np.arange(1.0, 12.0), 12, 5)
+    assert failed and np.all(point == 11) and np.isfinite(quantiles).all()

@@ -39,6 +39,7 @@ def test_the_papers_tables_came_whole():
 def test_cells_carry_flags_and_intervals():
     table = scrps_table(frame()).set_index("dataset")
     assert table.loc["m1_yearly", "mine"] == "0.100"
+    assert list(table["series"][:2]) == ["181", "300 of 23,000"]
     assert table.loc["m4_yearly", "mine"] == f"0.200 [0.190, 0.210]{FLAG}"
     assert table.loc["m4_yearly", "sicoum"] == "0.100 [0.090, 0.110]"
     assert table.loc["m4_yearly", "paper: timesfm"] == f"0.091{FLAG}"
@@ -49,10 +50,12 @@ def test_cells_carry_flags_and_intervals():
 def test_lines_below_the_table_are_right():
     table = scrps_table(frame()).set_index("dataset")
     weighted = (181 * 0.1 + 23_000 * 0.2) / 23_181
-    assert table.loc["average, weighted by series", "mine"] == f"{weighted:.3f}"
+    assert table.loc["average, weighted by series", "mine"] == f"{weighted:.3f}{FLAG}", "it saw one of them"
+    assert table.loc["average, weighted by series", "sicoum"] == f"{(181 * 0.2 + 23_000 * 0.1) / 23_181:.3f}"
     ratio = np.sqrt(0.1 / 0.129 * 0.2 / 0.115)
-    assert table.loc["geometric mean of ratios to the paper's SiCoUM", "mine"] == f"{ratio:.3f}"
-    assert table.loc["data sets ahead of the paper's SiCoUM", "mine"] == "1 of 2"
+    assert table.loc["geometric mean of ratios to the paper's SiCoUM", "mine"] == f"{ratio:.3f}{FLAG}"
+    assert table.loc["data sets ahead of the paper's SiCoUM", "mine"] == f"1{FLAG}"
+    assert table.loc["data sets ahead of the paper's SiCoUM", "series"] == "2 data sets"
     assert table.loc["geometric mean of ratios to the paper's SiCoUM", "paper: sicoum"] == "1.000"
 
 
@@ -64,7 +67,7 @@ def test_a_data_set_that_the_paper_lacks_has_empty_cells():
     ]
     table = scrps_table(frame(rows)).set_index("dataset")
     assert table.loc["m4_hourly", "mine"] == "0.050" and table.loc["m4_hourly", "paper: sicoum"] == ""
-    assert table.loc["data sets ahead of the paper's SiCoUM", "mine"] == "1 of 2"
+    assert table.loc["data sets ahead of the paper's SiCoUM", "mine"] == f"1{FLAG}"
     only = scrps_table(frame(rows[-2:]))
     assert list(only["dataset"]) == ["m4_hourly"]
 
@@ -81,6 +84,22 @@ def test_the_summary_counts_weighs_and_compares():
     assert table.loc["mine", "ahead of sicoum"] == 1 and list(table["best"]) == [1, 1]
     assert table.loc["mine", "seen"] == f"1{FLAG}" and table.loc["sicoum", "seen"] == "0"
     assert table.loc["mine", "series per second"] == pytest.approx(481 / 4)
+
+
+def test_averages_over_samples_have_bounds_and_ratios_are_resampled_in_pairs():
+    noise = np.random.default_rng(0).normal(1, 0.1, 1000)
+    resampled = {
+        (d, m): ({"scrps": x * noise, "mase": noise, "mase_pooled": noise, "smape": noise} if d == "m4_yearly" else {})
+        for d, m, x in (row[:3] for row in ROWS)
+    }
+    table = summary(frame(), resampled).set_index("model")
+    assert table.loc["mine", "scrps, weighted, lo"] < table.loc["mine", "scrps, weighted"]
+    low, high = (181 * 0.1 + 23_000 * 0.2 * np.quantile(noise, q) for q in (0.025, 0.975))
+    assert table.loc["mine", "scrps, weighted, lo"] == pytest.approx(low / 23_181)
+    assert table.loc["mine", "scrps, weighted, hi"] == pytest.approx(high / 23_181)
+    assert table.loc["mine", "scrps / sicoum, lo"] == pytest.approx(table.loc["mine", "scrps / sicoum, hi"]), "pairs"
+    resampled["m4_yearly", "sicoum"] = {}
+    assert "scrps, weighted, lo" not in summary(frame(), resampled), "a sample without resamples"
 
 
 def test_the_summary_leaves_out_data_sets_that_a_model_lacks():

@@ -79,6 +79,31 @@ def test_missing_values_may_be_nan_or_left_out(model):
     assert np.abs(marked - model.forecast(df, h=4)["FIM"]).max() > 1e-4
 
 
+def test_a_gap_at_the_end_is_part_of_the_unseen_window(model):
+    df = frame((30,))
+    gap = df["ds"] > 25
+    answer = model.forecast(df.assign(y=df["y"].mask(gap)), h=4)
+    assert list(answer["ds"]) == [30, 31, 32, 33]
+    earlier = model.forecast(df[~gap], h=8)
+    np.testing.assert_allclose(answer["FIM"], earlier["FIM"][4:], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "change, settings, message",
+    [
+        (lambda f: f.drop(columns="y"), {}, "the frame has no column 'y'"),
+        (lambda f: f[:0], {}, "the frame has no rows"),
+        (lambda f: f.assign(ds=pd.Timestamp("2020-01-01")), {}, "column 'ds' holds datetime64.*, not whole numbers"),
+        (lambda f: f.assign(y=f["y"].mask(f["unique_id"] == "s1")), {}, "series 's1' has no observation"),
+        (lambda f: f, {"h": 0}, "h=0"),
+        (lambda f: f, {"quantiles": (0.5, 1.0)}, "quantiles: 1.0 is not between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_forecast_is_refused_in_a_sentence(model, change, settings, message):
+    with pytest.raises(ValueError, match=message):
+        model.forecast(change(frame()), **({"h": 3} | settings))
+
+
 def test_forecasts_follow_shift_and_scale(model):
     plain = model.forecast(frame(), h=4)["FIM"]
     moved = model.forecast(frame(scale=100.0, shift=50.0), h=4)["FIM"]

@@ -1,6 +1,7 @@
 """Figures that others have published, and those of the statistical models that ship with fimjax."""
 
-from importlib.resources import as_file, files
+import json
+from importlib.resources import files
 
 import pandas as pd
 
@@ -12,6 +13,9 @@ FEV = "fev.csv"
 
 STATISTICAL = "statistical.csv"
 """What evaluate.py measured for the statistical models, which take days to fit on a small machine."""
+
+SAMPLES = "samples.json"
+"""Which series the samples in STATISTICAL are of."""
 
 OLDER = "statsforecast_2.0.1.csv"
 """The same by StatsForecast 2.0.1, where fev's figures were to be met: fits change a little from version to version."""
@@ -26,8 +30,13 @@ table 1, Moirai by the flags of the fev benchmark."""
 
 def read_published(name: str) -> pd.DataFrame:
     """One of the tables above."""
-    with as_file(files(__name__) / name) as path:
-        return pd.read_csv(path, dtype={"data": str})
+    with (files(__name__) / name).open() as file:
+        return pd.read_csv(file, dtype={"data": str})
+
+
+def read_samples() -> dict[str, list[str]]:
+    """By data set, the fingerprints of the series in STATISTICAL's samples: the first n are those of a sample of n."""
+    return json.loads((files(__name__) / SAMPLES).read_text())
 
 
 def has_seen(trained_on: tuple[str, ...], dataset: str) -> bool:
