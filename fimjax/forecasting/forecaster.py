@@ -1,25 +1,25 @@
 """A trained FIM as a forecaster of frames."""
 
-import functools
 import hashlib
+import itertools
+import warnings
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 
 from fimjax.config import Config, FIMConfig
-from fimjax.forecasting.levels import at_levels
-from fimjax.models import build_model
+from fimjax.forecasting.columns import clip, read_wanted
+from fimjax.forecasting.engine import CHUNK, Request, answer
+from fimjax.forecasting.inputs import Inputs, read_inputs
+from fimjax.forecasting.panel import InputError
+from fimjax.forecasting.pretrained import PretrainedError, load_pretrained, save_pretrained
+from fimjax.forecasting.program import Params, forecast_windows
+from fimjax.forecasting.rollout import roll_out
 from fimjax.nn.head import median_index
-from fimjax.nn.windows import split_windows
-from fimjax.training.checkpoint import CheckpointError, load_params
-from fimjax.training.losses import Params
-
-BATCH = 256
-"""Series that the model reads at a time."""
 
 
 class Forecaster:
@@ -28,134 +28,113 @@ class Forecaster:
     trained_on: tuple[str, ...] = ()
     """Benchmark data sets seen in training: none, for all training is on synthetic series."""
 
-    def __init__(self, config: Config, params: Params, name: str = "FIM"):
+    def __init__(self, config: Config, params: Params, about: dict | None = None, name: str = "FIM"):
         if not isinstance(config.model, FIMConfig):
-            raise CheckpointError(f"a {type(config.model).__name__} does not forecast; give the run of a FIM")
-        self.config, self.params, self.name = config, params, name
+            raise PretrainedError(f"a {type(config.model).__name__} does not forecast; give the run of a FIM")
+        self.config, self.params, self.about, self.name = config, params, about or {}, name
 
     @classmethod
-    def from_pretrained(cls, run: Path | str) -> "Forecaster":
-        """The best checkpoint of a training run."""
-        return cls(*load_params(run))
+    def from_pretrained(cls, source: str | Path | None = None) -> "Forecaster":
+        """Bundled weights by name, a folder that `save_pretrained` made, or the best checkpoint of a training run."""
+        return cls(*load_pretrained(source))
+
+    def save_pretrained(self, folder: str | Path) -> None:
+        """Writes config.json and model.safetensors."""
+        save_pretrained(folder, self.config, self.params, self.about)
 
     @property
     def version(self) -> str:
         """Tells these weights, read by this version of fimjax, from others."""
         prior = self.config.prior
-        about = (metadata.version("fimjax"), self.config.model, prior.min_window_steps, prior.slots)
+        about = (
+            metadata.version("fimjax"),
+            self.config.model,
+            prior.min_window_steps,
+            prior.max_window_steps,
+            prior.slots,
+        )
         digest = hashlib.sha256(repr(about).encode())
         for path, leaf in jax.tree_util.tree_leaves_with_path(self.params):
             digest.update(jax.tree_util.keystr(path).encode())
             digest.update(np.asarray(leaf).tobytes())
         return digest.hexdigest()[:16]
 
+    def apply(self, params: Params, *arrays: jax.Array) -> jax.Array:
+        """The forecast as a pure function, to be jitted, vmapped and differentiated; see `forecast_windows`."""
+        return forecast_windows(self.config, params, *arrays)
+
     def forecast(
-        self, df: pd.DataFrame, h: int, *, freq: int = 1, season_length: int = 1, quantiles: tuple[float, ...] = ()
-    ) -> pd.DataFrame:
+        self,
+        df: Any,
+        h: int,
+        freq: str | int | float | None = None,
+        *,
+        level: Sequence[float] | float | None = None,
+        quantiles: Sequence[float] | None = None,
+        season_length: int | None = None,
+        nonnegative: bool = False,
+        bounds: tuple[float | None, float | None] | None = None,
+        id_col: str = "unique_id",
+        time_col: str = "ds",
+        target_col: str = "y",
+    ) -> Any:
         """Forecasts the next h steps of every series.
 
         Args:
-            df: long format: unique_id, ds (whole numbers) and y; missing values may be NaN or left out.
+            df: a long frame of pandas or polars with ids, times (dates or numbers) and values; or values [T] or [N, T],
+                a list of such, or tuples (t, y) or (t, y, mask). Missing values may be NaN or left out.
             h: steps to forecast, after the last row of each series.
-            freq: what ds grows by from one point to the next.
-            season_length: points in a season, 1 = none or unknown.
-            quantiles: levels in (0, 1).
+            freq: the time between two points, as an alias of pandas or a number; inferred where it can be.
+            level: central intervals in per cent, for columns such as `FIM-lo-80` and `FIM-hi-80`.
+            quantiles: levels in (0, 1), for columns such as `FIM-q-10`.
+            season_length: points in a season, 1 for none; by default that of the frequency.
+            nonnegative, bounds: what is known of the values; all answers are brought within.
 
         Returns:
-            unique_id, ds, the median under the model's name, and a column such as `FIM-q-10` for each quantile; series
-            in the order of their first appearance.
+            A frame of the same kind (of pandas for arrays): ids, times, the median under the model's name, and the
+            columns asked for; series in the order of their first appearance. A series without any observation has NaN.
         """
-        _check(df, h, freq, quantiles)
-        codes, ids = pd.factorize(df["unique_id"])
-        order = np.lexsort((df["ds"].to_numpy(), codes))
-        times, values = df["ds"].to_numpy()[order], df["y"].to_numpy(np.float64)[order]
-        stops = np.searchsorted(codes[order], np.arange(len(ids)), side="right")
-        ends = times[stops - 1]
-        series = [
-            ((times[start:stop] - end) / freq, values[start:stop])
-            for start, stop, end in zip(np.append(0, stops[:-1]), stops, ends)
-        ]
-        empty = [id for id, (_, y) in zip(ids, series) if not np.isfinite(y).any()]
-        if empty:
-            raise ValueError(f"series {empty[0]!r} has no observation")
-        answers = self._forecast_series(series, h, season_length)  # [N, h, L]
+        if isinstance(h, bool) or int(h) != h or h < 1:
+            raise InputError(f"h={h!r}: at least one step must be asked for")
+        wanted = read_wanted(level, quantiles)
+        clip(np.empty(0), nonnegative, bounds)
+        inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
+        stamps = inputs.frequency.stamps_after(inputs.ends, h)  # [N, h]
+        inputs.kind.check_stamps(stamps)
+        answers = np.stack(list(self._answers(inputs, stamps)))  # [N, h, L]
+        answers = clip(answers, nonnegative, bounds)
         levels = self.config.model.quantile_levels
-        out = pd.DataFrame(
+        return inputs.kind.build(
             {
-                "unique_id": np.repeat(np.asarray(ids), h),
-                "ds": (ends[:, None] + freq * np.arange(1, h + 1)).ravel(),
+                inputs.kind.id_col: np.repeat(inputs.panel.ids, h),
+                inputs.kind.time_col: stamps.ravel(),
                 self.name: answers[..., median_index(levels)].ravel(),
+                **{k: clip(v, nonnegative, bounds) for k, v in wanted.columns(self.name, answers, levels).items()},
             }
         )
-        for level, column in zip(quantiles, np.moveaxis(at_levels(answers, levels, quantiles), -1, 0)):
-            out[f"{self.name}-q-{level * 100:g}"] = column.ravel()
-        return out
 
-    def _forecast_series(self, series: list[tuple[np.ndarray, np.ndarray]], h: int, season: int) -> np.ndarray:
-        """The model's own quantiles [N, h, L] of series of times (in steps, 0 the last row) and values."""
-        observed = [(t[np.isfinite(y)], y[np.isfinite(y)]) for t, y in series]
-        # Steps without an observation at the end of a series are part of what is unseen.
-        gaps = np.array([-t[-1] for t, _ in observed])
-        # A window is as long as what is asked for, or as the shortest window that the model was trained on.
-        steps = np.maximum(np.ceil(gaps).astype(int) + h, self.config.prior.min_window_steps)
-        points = (self.config.model.windows - 1) * int(steps.max())
-        answers = []
-        for first in range(0, len(observed), BATCH):
-            group = slice(first, first + BATCH)
-            times, values = (np.zeros((BATCH, points), np.float32) for _ in range(2))
-            mask = np.zeros((BATCH, points), bool)
-            for row, ((t, y), gap) in enumerate(zip(observed[group], gaps[group])):
-                t, y = t[-points:] + gap, y[-points:]
-                times[row, : len(t)], values[row, : len(y)], mask[row, : len(y)] = t, y, True
-            queries = _pad(gaps[group, None] + np.arange(1, h + 1), 1.0).astype(np.float32)
-            window_steps = _pad(steps[group], steps[first]).astype(np.int32)
-            out = _forecast_windows(self.config, self.params, times, values, mask, window_steps, season, queries)
-            answers.append(np.asarray(out)[: len(steps[group])])
-        return np.concatenate(answers).astype(np.float64)
+    def _answers(self, inputs: Inputs, stamps: np.ndarray) -> Iterator[np.ndarray]:
+        """The model's own quantiles [h, L] of each series at its stamps, which come after its last one."""
+        lasts = np.repeat(inputs.ends, stamps.shape[1])
+        ahead = inputs.frequency.positions(stamps.ravel(), lasts).reshape(stamps.shape)
+        levels = self.config.model.quantile_levels
+        outputs, longest = max(1, len(levels)), self.config.prior.max_window_steps
+        ask = lambda requests: list(answer(self.config, self.params, requests))
+        series = zip(inputs.panel.ids, inputs.positions(), inputs.panel.values, ahead)
+        while chunk := list(itertools.islice(series, CHUNK)):
+            seen = [bool(np.isfinite(y).any()) for _, _, y, _ in chunk]
+            for (id, *_), ok in zip(chunk, seen):
+                if not ok:
+                    warnings.warn(f"series {id!r} has no observation: its forecast is NaN", stacklevel=3)
+            requests = [self._request(t, y, inputs.season, q) for (_, t, y, q), ok in zip(chunk, seen) if ok]
+            found = iter(roll_out(ask, requests, longest, median_index(levels)))
+            yield from (next(found) if ok else np.full((stamps.shape[1], outputs), np.nan) for ok in seen)
 
-
-def _check(df: pd.DataFrame, h: int, freq: int, quantiles: tuple[float, ...]) -> None:
-    """Refuses what cannot be forecast, in a sentence."""
-    absent = [column for column in ("unique_id", "ds", "y") if column not in df.columns]
-    if absent:
-        raise ValueError(f"the frame has no column {absent[0]!r}")
-    if df.empty:
-        raise ValueError("the frame has no rows")
-    if not pd.api.types.is_integer_dtype(df["ds"]):
-        raise ValueError(f"column 'ds' holds {df['ds'].dtype}, not whole numbers")
-    if h < 1 or freq < 1:
-        raise ValueError(f"h={h} and freq={freq}: both must be at least 1")
-    outside = [level for level in quantiles if not 0 < level < 1]
-    if outside:
-        raise ValueError(f"quantiles: {outside[0]} is not between 0 and 1")
-
-
-def _pad(x: np.ndarray, value: float) -> np.ndarray:
-    """Fills up the last batch, so that all have one shape and are compiled once."""
-    return np.concatenate([x, np.full((BATCH - len(x), *x.shape[1:]), value)])
-
-
-@functools.partial(jax.jit, static_argnums=0)
-def _forecast_windows(
-    config: Config,
-    params: Params,
-    times: jax.Array,
-    values: jax.Array,
-    mask: jax.Array,
-    steps: jax.Array,
-    season: int,
-    query_times: jax.Array,
-) -> jax.Array:
-    """B series [B, N], whose last observation is at time 0, at times [B, Q] after it: [B, Q, L]."""
-    batch = values.shape[0]
-    windows = split_windows(
-        times,
-        values,
-        mask,
-        steps=steps,
-        step=jnp.ones(batch),
-        season=jnp.full(batch, season),
-        windows=config.model.windows - 1,
-        slots=config.prior.slots,
-    )
-    return build_model(config.model).apply({"params": params}, windows, query_times)
+    def _request(self, times: np.ndarray, values: np.ndarray, season: int, queries: np.ndarray) -> Request:
+        """What the model reads of a series: its observed points, with steps without any at its end as part of what is
+        unseen, in windows as long as what is asked for, or as the shortest window that it was trained on."""
+        observed = np.isfinite(values)
+        times, values = times[observed], values[observed]
+        queries = queries - times[-1]
+        steps = max(int(np.ceil(queries[-1] - 1e-6)), self.config.prior.min_window_steps)
+        return Request(times - times[-1], values, steps, season, queries)

@@ -1,0 +1,79 @@
+"""What a caller hands over, frames or arrays, as series in steps."""
+
+import dataclasses
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from fimjax.forecasting.frames import read_frame
+from fimjax.forecasting.frequency import Frequency, infer_frequency
+from fimjax.forecasting.panel import InputError, Panel, from_arrays
+
+
+class Kind(Protocol):
+    """How answers are given back."""
+
+    id_col: str
+    time_col: str
+
+    def check_stamps(self, stamps: np.ndarray) -> None: ...
+
+    def build(self, columns: dict[str, np.ndarray]) -> Any: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class ArrayKind:
+    """Series came as arrays: numbers are their ids, their times are stamps, and answers are frames of pandas."""
+
+    id_col: str = "unique_id"
+    time_col: str = "ds"
+    zone: None = None
+
+    def check_stamps(self, stamps: np.ndarray) -> None:
+        """Any number will do."""
+
+    def build(self, columns: dict[str, np.ndarray]) -> pd.DataFrame:
+        return pd.DataFrame(columns)
+
+
+@dataclasses.dataclass(frozen=True)
+class Inputs:
+    """Series, what a step is, and how to give answers back."""
+
+    panel: Panel
+    kind: Kind
+    frequency: Frequency
+    season: int
+
+    @property
+    def ends(self) -> np.ndarray:
+        """[N], the last stamp of each series, observed or not."""
+        return np.array([stamps[-1] for stamps in self.panel.stamps])
+
+    def positions(self) -> list[np.ndarray]:
+        """The times of each series in steps, 0 at its last stamp."""
+        lengths = [len(stamps) for stamps in self.panel.stamps]
+        origins = np.repeat(self.ends, lengths)
+        found = self.frequency.positions(np.concatenate(self.panel.stamps), origins)
+        return np.split(found, np.cumsum(lengths)[:-1])
+
+
+def read_inputs(
+    data: Any,
+    freq: str | int | float | None,
+    season_length: int | None,
+    id_col: str = "unique_id",
+    time_col: str = "ds",
+    target_col: str = "y",
+) -> Inputs:
+    """Reads frames of pandas or polars, arrays, lists of arrays, and tuples (t, y) or (t, y, mask)."""
+    if hasattr(data, "columns"):
+        panel, kind = read_frame(data, id_col=id_col, time_col=time_col, target_col=target_col)
+    else:
+        panel, kind = from_arrays(data), ArrayKind()
+    frequency = infer_frequency(panel.stamps, freq, kind.zone)
+    season = frequency.season_length if season_length is None else season_length
+    if isinstance(season, bool) or int(season) != season or season < 1:
+        raise InputError(f"season_length={season!r}: a season lasts a whole number of steps, 1 for none")
+    return Inputs(panel, kind, frequency, int(season))

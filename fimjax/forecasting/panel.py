@@ -1,0 +1,215 @@
+"""Series in memory: ids, stamps and values, read from arrays."""
+
+import datetime
+import numbers
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+
+Zone = str | datetime.tzinfo | None
+"""The time zone whose clocks a series follows; None if its dates have none."""
+
+
+class InputError(ValueError):
+    """What is wrong with the input, and where: one sentence."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """N series as the caller gave them."""
+
+    ids: np.ndarray  # [N], objects (str, int, ...) in order of first appearance
+    stamps: list[np.ndarray]  # N arrays of int64, float64 or datetime64[ns] (UTC instants), strictly rising
+    values: list[np.ndarray]  # N arrays of float64, NaN = missing
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Source:
+    """What an array was read from, to say where a fault lies."""
+
+    name: str
+    place: Callable[[int], str]
+    """The name of a row."""
+
+    def refuse(self, fault: str, row: int, hint: str = "") -> NoReturn:
+        """Raises the error that row has a fault."""
+        raise InputError(f"{self.name} {fault} in {self.place(int(row))}{hint}")
+
+
+def from_arrays(series: Any) -> Panel:
+    """Reads series from arrays (NumPy, masked, JAX, or lists of numbers); their ids are 0, 1, 2, ...
+
+    Unobserved points keep their times, unless these do not rise: then they are padding, and left out.
+
+    Args:
+        series: values [T] of one series or [N, T] of several, at times 0, 1, 2, ...; or a tuple (t, y) or (t, y, mask),
+            mask True where observed, with y [T] or [N, T] and the others of a shape that fits; or a list with values
+            [T] or such a tuple for each series.
+    """
+    if hasattr(series, "columns"):
+        raise InputError(f"a {type(series).__name__} is a frame, not an array")
+    if isinstance(series, list) and not (series and all(map(_is_number, series))):
+        parts = [part if isinstance(part, tuple) else (None, part) for part in series]
+    else:
+        parts = _rows(series if isinstance(series, tuple) else (None, series))
+    if not parts:
+        raise InputError("there are no series")
+    read = [_read(part, i) for i, part in enumerate(parts)]
+    return Panel(to_objects(range(len(read))), [t for t, _ in read], [y for _, y in read])
+
+
+def _is_number(x: Any) -> bool:
+    return x is None or isinstance(x, numbers.Real)
+
+
+def _rows(part: tuple) -> list[tuple]:
+    """A tuple of arrays [N, T] as N tuples of arrays [T]; one of arrays [T] as it is."""
+    _check_length(part)
+    y = _array(part[1], "y")
+    if y.ndim != 2:
+        return [part]
+    t, *mask = [None if x is None else _array(x, name) for x, name in zip(part[::2], ("t", "mask"))]
+    try:
+        t, *mask = ([None] * len(y) if x is None else np.broadcast_to(x, y.shape) for x in (t, *mask))
+    except ValueError as error:
+        shapes = " and ".join(str(np.shape(x)) for x in part if x is not None)
+        raise InputError(f"arrays of the shapes {shapes} do not fit each other") from error
+    return list(zip(t, y, *mask))
+
+
+def _check_length(part: tuple) -> None:
+    if len(part) not in (2, 3):
+        raise InputError(f"a tuple must be (t, y) or (t, y, mask), and has {len(part)} items")
+
+
+def _array(x: Any, name: str) -> np.ndarray:
+    """An array of whatever is one, or can be made one."""
+    if np.ma.is_masked(x) and not name.startswith("y"):
+        raise InputError(f"{name} is masked; only values can be")
+    try:
+        return x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)
+    except (TypeError, ValueError) as error:  # lists of lists of different lengths
+        raise InputError(f"{name} is not an array of numbers") from error
+
+
+def _read(part: tuple, i: int) -> tuple[np.ndarray, np.ndarray]:
+    """Stamps and values of series i."""
+    _check_length(part)
+    y = _array(part[1], f"y of series {i}")
+    arrays = {"y": y, "t": np.arange(y.size) if part[0] is None else _array(part[0], f"t of series {i}")}
+    if len(part) == 3:
+        arrays["mask"] = _array(part[2], f"mask of series {i}")
+    for name, x in arrays.items():
+        if x.ndim != 1:
+            raise InputError(f"{name} of series {i} must have 1 dimension, and has {x.ndim}")
+        if len(x) != len(y):
+            raise InputError(f"{name} of series {i} has {len(x)} points, and y has {len(y)}")
+
+    observed = ~np.ma.getmaskarray(y)
+    if "mask" in arrays:
+        observed &= _to_bool(arrays["mask"], i)
+    seen = np.flatnonzero(observed)
+    values = np.full(len(y), np.nan)
+    if len(seen):
+        values[seen] = to_values(np.ma.getdata(y)[seen], _source("y", i, seen))
+    t = np.ma.getdata(arrays["t"])
+    kept = np.arange(len(y)) if "mask" not in arrays or _rises(t) else seen
+    if not len(kept):
+        raise InputError(f"series {i} is empty")
+    source = _source("t", i, kept)
+    stamps = to_stamps(t[kept], source)
+    falls = np.flatnonzero(stamps[1:] <= stamps[:-1])
+    if len(falls):
+        refuse_fall(*stamps[falls[0] : falls[0] + 2], falls[0] + 1, source)
+    return stamps, values[kept]
+
+
+def _source(name: str, i: int, rows: np.ndarray) -> Source:
+    """An array of series i, of which some rows were taken."""
+    return Source(f"{name} of series {i}", lambda row: f"row {rows[row]}")
+
+
+def _to_bool(mask: np.ndarray, i: int) -> np.ndarray:
+    if mask.dtype.kind != "b" and (mask.dtype.kind not in "iuf" or not np.isin(mask, (0, 1)).all()):
+        raise InputError(f"mask of series {i} must be True where y is observed and False elsewhere")
+    return mask.astype(bool)
+
+
+def _rises(t: np.ndarray) -> bool:
+    """Whether these are times from first to last, without padding."""
+    return t.dtype.kind in "iufM" and bool((t[1:] > t[:-1]).all()) and (t.dtype.kind != "f" or np.isfinite(t).all())
+
+
+def to_objects(items: Sequence[Any]) -> np.ndarray:
+    """A 1-D array of objects, also where these are tuples."""
+    out = np.empty(len(items), object)
+    for i, item in enumerate(items):
+        out[i] = item
+    return out
+
+
+def to_values(x: np.ndarray, source: Source) -> np.ndarray:
+    """Values as float64, NaN where missing; what is no number is refused."""
+    if x.dtype.kind in "UO":
+        _refuse_objects(x, source)
+    elif x.dtype.kind not in "iuf" and x.dtype.name != "bfloat16":  # which NumPy counts among the void types
+        source.refuse(f"holds {KINDS.get(x.dtype.kind, x.dtype.name)}, not numbers,", 0)
+    values = np.where(pd.isna(x), np.nan, x).astype(np.float64) if x.dtype.kind == "O" else x.astype(np.float64)
+    infinite = np.isinf(values)
+    if infinite.any():
+        source.refuse("is infinite", infinite.argmax())
+    return values
+
+
+KINDS = {"b": "booleans", "c": "complex numbers", "M": "dates", "m": "durations"}
+"""What to call an array by its kind of dtype."""
+
+
+def _refuse_objects(x: np.ndarray, source: Source) -> None:
+    """Raises if there is anything but numbers and missing values among objects."""
+    is_text = np.fromiter((isinstance(v, str) for v in x), bool, len(x))
+    if is_text.any():
+        # Of a column of text, the text that keeps it from being a column of numbers.
+        unread = is_text & pd.isna(pd.to_numeric(np.where(is_text, x, None), errors="coerce"))
+        row = (unread if unread.any() else is_text).argmax()
+        source.refuse(f"holds text: {str(x[row])!r}", row)
+    for row, v in enumerate(x):
+        if isinstance(v, bool) or not (isinstance(v, numbers.Real) or v is None or v is pd.NA):
+            source.refuse(f"holds a {type(v).__name__}, not a number,", row)
+
+
+def to_stamps(x: np.ndarray, source: Source) -> np.ndarray:
+    """Stamps as int64, float64 or datetime64[ns]; what is no time, and what has none, is refused."""
+    kind = x.dtype.kind
+    if kind not in "iufM":
+        held = "text" if kind == "U" else KINDS.get(kind, f"a {type(x[0]).__name__}")
+        source.refuse(f"holds {held}, not dates (datetime64) or numbers,", 0)
+    missing = pd.isna(x)
+    if missing.any():
+        source.refuse("is missing", missing.argmax())
+    if kind == "f":
+        if np.isinf(x).any():
+            source.refuse("is infinite", np.isinf(x).argmax())
+        return x.astype(np.float64)
+    dtype = np.dtype("datetime64[ns]" if kind == "M" else np.int64)
+    stamps = x.astype(dtype)
+    outside = stamps.astype(x.dtype) != x if kind == "M" else (stamps < 0) != (x < 0)
+    if outside.any():
+        row = outside.argmax()
+        source.refuse(f"is out of range ({x[row]})", row)
+    return stamps
+
+
+def refuse_fall(before: Any, stamp: Any, row: int, source: Source, zone: Zone = None) -> NoReturn:
+    """Raises the error that a stamp is not after the one before it."""
+    if before != stamp:
+        source.refuse("goes back", row, ": sort the rows of each series by time")
+    if isinstance(stamp, np.datetime64):
+        stamp = pd.Timestamp(stamp, tz="UTC").tz_convert(zone)
+    source.refuse(f"has {stamp} for the second time", row)

@@ -1,0 +1,1 @@
+"""The weights that ship with fimjax, a folder for each model."""
