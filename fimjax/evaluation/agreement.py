@@ -66,8 +66,8 @@ def to_markdown(table: pd.DataFrame) -> str:
 def main() -> None:
     """Prints how the committed figures compare with the paper's and with fev's."""
     committed = read_published(STATISTICAL).drop_duplicates(["dataset", "model"])  # the largest sample comes first
-    print("## The paper\n\n" + to_markdown(agreement_with_paper(committed)))
-    print("\n## fev\n\n" + to_markdown(agreement_with_fev(pd.concat([committed, read_published(OLDER)]))))
+    print("### The paper\n\n" + to_markdown(agreement_with_paper(committed)))
+    print("\n### fev\n\n" + to_markdown(agreement_with_fev(pd.concat([committed, read_published(OLDER)]))))
 
 
 if __name__ == "__main__":

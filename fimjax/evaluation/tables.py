@@ -53,7 +53,7 @@ def beside_paper(metrics: pd.DataFrame, column: str, published: str) -> pd.DataF
         }
         for name, values in below.items():
             text.loc[name] = values + flags
-            text.loc[name, "series"] = f"{len(common)} data sets"
+            text.loc[name, "series"] = f"{len(common)} data set{'s' * (len(common) > 1)}"
     return text.reset_index(names="dataset")
 
 
