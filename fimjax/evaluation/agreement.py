@@ -58,7 +58,7 @@ def agreement_with_fev(metrics: pd.DataFrame) -> pd.DataFrame:
 
 def to_markdown(table: pd.DataFrame) -> str:
     """A table for a document."""
-    cells = table.map(lambda x: f"{x:.3f}" if isinstance(x, float) else str(x))
+    cells = table.map(lambda x: f"{x:z.3f}" if isinstance(x, float) else str(x))
     lines = [cells.columns, ["---"] * len(cells.columns), *cells.to_numpy()]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 

@@ -29,6 +29,7 @@ from fimjax.evaluation.catalog import DatasetInfo, EvaluationError
 from fimjax.evaluation.datasets import category_file, series_file
 from fimjax.evaluation.forecasts import write_table
 from fimjax.evaluation.tsf import ENCODING, TsfFile, parse_tsf
+from fimjax.files import replacing
 
 ARCHIVE = "https://zenodo.org"
 
@@ -246,12 +247,8 @@ def _write_manifest(folder: Path, entry: dict) -> None:
     """Puts an entry into the manifest in the place of one on the same data set."""
     entries = [other for other in read_manifest(folder) if other["dataset"] != entry["dataset"]]
     entries = sorted([*entries, entry], key=lambda one: one["dataset"])
-    scratch = folder / f".{MANIFEST}.{os.getpid()}"
-    try:
+    with replacing(folder / MANIFEST) as scratch:
         scratch.write_text(json.dumps(entries, indent=1) + "\n", encoding="utf-8")
-        os.replace(scratch, folder / MANIFEST)
-    finally:
-        scratch.unlink(missing_ok=True)
 
 
 def _reason(error: Exception) -> str:

@@ -19,12 +19,12 @@ from fimjax.evaluation.forecasts import (
     Forecasts,
     fingerprint,
     read_forecasts,
-    replacing,
     require_finite,
     write_forecasts,
 )
 from fimjax.evaluation.published import HERE
 from fimjax.evaluation.scoring import METRICS, score, yardsticks
+from fimjax.files import replacing
 
 ABOUT_COLUMNS = ("series", "population", "seed", "data", "seen", "zero_scales", "fallbacks")
 TIME_COLUMNS = ("cpu_seconds", "wall_seconds", "series_per_second")

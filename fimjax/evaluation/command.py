@@ -21,10 +21,11 @@ from fimjax.evaluation.contenders import find_contenders
 from fimjax.evaluation.datasets import Dataset, differences_from_table3
 from fimjax.evaluation.fits import statistical_forecasts
 from fimjax.evaluation.folder import data_folder, load_dataset, manifest_differences, user_cache
-from fimjax.evaluation.forecasts import Forecasts, replacing
+from fimjax.evaluation.forecasts import Forecasts
 from fimjax.evaluation.sampling import take_sample
 from fimjax.evaluation.statistical import COMBINED, SINGLE
 from fimjax.evaluation.tables import FLAG, Resampled, mase_table, scrps_table, summary
+from fimjax.files import replacing
 
 OUTPUTS = (
     "metrics.csv",

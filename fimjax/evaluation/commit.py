@@ -13,10 +13,11 @@ import pandas as pd
 
 from fimjax.evaluation.catalog import CATALOG
 from fimjax.evaluation.folder import load_dataset
-from fimjax.evaluation.forecasts import replacing, series_fingerprints
+from fimjax.evaluation.forecasts import series_fingerprints
 from fimjax.evaluation.published import HERE, SAMPLES, STATISTICAL
 from fimjax.evaluation.sampling import sampling_order
 from fimjax.evaluation.statistical import COMBINED, SINGLE
+from fimjax.files import replacing
 
 KEY = ["dataset", "model", "series"]
 TEXT = {"data": str}

@@ -1,11 +1,8 @@
 """What every model of the benchmark answers, and its file."""
 
-import contextlib
 import dataclasses
 import hashlib
 import json
-import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +11,7 @@ import pyarrow.parquet as pq
 
 from fimjax.evaluation.catalog import EvaluationError
 from fimjax.evaluation.datasets import Dataset
+from fimjax.files import replacing
 
 INTERVALS = (20, 40, 60, 80, 95)
 """Central intervals, in per cent, whose bounds every model gives."""
@@ -141,15 +139,3 @@ def write_table(table: pa.Table, path: Path) -> None:
     """Writes a parquet file as a whole or not at all."""
     with replacing(path) as scratch:
         pq.write_table(table, scratch, compression="zstd")
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A file to write to, which takes the place of another only when it is complete."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        yield scratch
-        os.replace(scratch, path)
-    finally:
-        scratch.unlink(missing_ok=True)

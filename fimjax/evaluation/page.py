@@ -37,7 +37,7 @@ def number(value: Any) -> str:
         return MISSING
     if isinstance(value, Integral):
         return f"{value:,}"
-    return f"{value:,.3f}" if isinstance(value, Real) else str(value)
+    return f"{value:z,.3f}" if isinstance(value, Real) else str(value)
 
 
 def table_section(title: str, note: str, frame: pd.DataFrame) -> Section:

@@ -21,7 +21,7 @@ from fimjax.evaluation.figures import (
     series_scores,
     step_errors,
 )
-from fimjax.evaluation.forecasts import INTERVALS, Forecasts, replacing
+from fimjax.evaluation.forecasts import INTERVALS, Forecasts
 from fimjax.evaluation.page import (
     Section,
     breakable,
@@ -36,6 +36,7 @@ from fimjax.evaluation.page import (
 )
 from fimjax.evaluation.published import COMMITTED
 from fimjax.evaluation.tables import FLAG
+from fimjax.files import replacing
 
 Answers = dict[tuple[str, str], tuple[Dataset, Forecasts]]
 """Forecasts at hand, by data set and model."""

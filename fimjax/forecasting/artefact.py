@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import export
 
 from fimjax.config import Config, FIMConfig
-from fimjax.forecasting.pretrained import write_whole
+from fimjax.files import replacing
 from fimjax.forecasting.program import Params, forecast_windows
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
@@ -57,7 +57,9 @@ def export_forecast(
     series = jax.ShapeDtypeStruct((b, points), jnp.float32)
     whole = jax.ShapeDtypeStruct((b,), jnp.int32)
     inputs = (series, series, series.update(dtype=jnp.bool_), whole, whole, series.update(shape=(b, h)))
-    write_whole(Path(path), export.export(jax.jit(forecast), platforms=platforms)(*inputs).serialize())
+    exported = export.export(jax.jit(forecast), platforms=platforms)(*inputs)
+    with replacing(Path(path)) as scratch:
+        scratch.write_bytes(exported.serialize())
 
 
 def load_artefact(path: Path | str) -> Callable[..., jax.Array]:

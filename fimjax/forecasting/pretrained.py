@@ -3,7 +3,6 @@
 import functools
 import hashlib
 import json
-import os
 from importlib.metadata import version
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -16,6 +15,7 @@ import safetensors
 import safetensors.numpy
 
 from fimjax.config import Config, FIMConfig, from_dict, to_dict
+from fimjax.files import replacing
 from fimjax.forecasting.program import Params
 from fimjax.models import build_model, count_params, init_params
 
@@ -48,9 +48,11 @@ def save_pretrained(folder: Path | str, config: Config, params: Params, about: d
     text = json.dumps(entries, indent=2, allow_nan=False) + "\n"
 
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / WEIGHTS, weights)
+    with replacing(folder / WEIGHTS) as scratch:
+        scratch.write_bytes(weights)
     # Last: a folder without it is not whole yet, and the sum in an older one does not fit the newer weights.
-    write_whole(folder / CONFIG, text.encode())
+    with replacing(folder / CONFIG) as scratch:
+        scratch.write_text(text)
 
 
 def load_pretrained(source: str | Path | None = None) -> tuple[Config, Params, dict[str, Any]]:
@@ -209,13 +211,3 @@ def _name(place: tuple) -> str:
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0]
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Writes a file as a whole or not at all."""
-    scratch = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        scratch.write_bytes(data)
-        os.replace(scratch, path)
-    finally:
-        scratch.unlink(missing_ok=True)

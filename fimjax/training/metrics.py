@@ -2,13 +2,14 @@
 
 import json
 import math
-import os
 import sys
 import time
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from fimjax.files import replacing
 
 METRICS_FILE = "metrics.jsonl"
 
@@ -41,9 +42,8 @@ class MetricsLog:
             return
         lines = self._path.read_text().splitlines(keepends=True)
         kept = [line for line in lines if line.endswith("}\n") and json.loads(line)["step"] <= step]
-        partial = self._path.with_suffix(".partial")
-        partial.write_text("".join(kept))
-        os.replace(partial, self._path)
+        with replacing(self._path) as scratch:
+            scratch.write_text("".join(kept))
 
 
 class ProgressReport:
