@@ -1,4 +1,4 @@
-# `make test` and `make train` need nothing but Python: they make the environment in .venv themselves.
+# `make forecast`, `make test` and `make train` need nothing but Python: they make the environment in .venv themselves.
 
 PYTHON ?= python3
 RUNS ?= runs/tiny
@@ -6,13 +6,18 @@ BIN = .venv/bin
 # One XLA device for each core; compiled programs are kept between runs.
 TRAIN = $(BIN)/python train.py --cpu-devices -1 --compile-cache .cache/jax
 
-.PHONY: test train gallery clean
+.PHONY: forecast test train gallery clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,plot]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps gluonts
 	touch $@
+
+# Two more years of the airline passengers of Box and Jenkins, by the weights that ship.
+forecast: .venv/installed
+	$(BIN)/fimjax forecast fimjax/examples/air_passengers.csv --h 24 --level 80 95 --output forecast.csv --plot forecast.png
+	@echo "The picture is $(CURDIR)/forecast.png"
 
 # Tests run on every core, whole files at a time, so that what a file compiles is compiled once; in the order of their
 # names, for the longest would else come last.
@@ -29,4 +34,4 @@ gallery: .venv/installed
 	$(BIN)/python -m fimjax.prior.gallery --out gallery.png
 
 clean:
-	rm -rf .venv .cache runs build *.egg-info
+	rm -rf .venv .cache runs build *.egg-info forecast.csv forecast.png

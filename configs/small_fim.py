@@ -1,4 +1,4 @@
-"""A FIM for CPUs (0.5M parameters on top of small_fim_local's 0.4M), trained on from FIM-l's weights."""
+"""A FIM for CPUs on top of small_fim_local, whose weights ship as fim-small: query times attend to windows."""
 
 import dataclasses
 
@@ -8,7 +8,10 @@ from fimjax.config import Config, FIMConfig
 
 def get_config() -> Config:
     local = local_config()
-    model = FIMConfig(
-        local=local.model, windows=local.prior.windows, heads=4, layers=4, learned_scale=True, freeze_local=False
+    model = FIMConfig(local=local.model, windows=local.prior.windows, heads=4, layers=4, feedforward=2, query_layers=2)
+    training = dataclasses.replace(
+        local.training, steps=16_000, batch_size=128, learning_rate=1.5e-3, validate_every=500
     )
-    return dataclasses.replace(local, model=model, prior=dataclasses.replace(local.prior, missing=0.4))
+    return dataclasses.replace(
+        local, model=model, prior=dataclasses.replace(local.prior, missing=0.3), training=training
+    )

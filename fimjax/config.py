@@ -82,6 +82,8 @@ class FIMConfig:
     """beta of the similarity loss between predicted and true embedding (report, section 8.2)."""
     learned_scale: bool = False
     """Predict a shift and a scale for the unseen window, so that the decoder stays in its trained range."""
+    query_layers: int = 0
+    """Layers in which query times attend to the encoded windows; 0 leads through one summary and FIM-l's decoder."""
     freeze_local: bool = True
     """Keep FIM-l as it was pretrained (the paper), or train it on."""
 
@@ -93,6 +95,11 @@ class FIMConfig:
             f"heads: {self.heads} does not divide the window encoder's width {2 * self.local.width}",
         )
         _require(self.similarity_weight >= 0, "similarity_weight: must not be negative")
+        _require(self.query_layers >= 0, "query_layers: must not be negative")
+        _require(
+            not (self.query_layers and (self.similarity_weight or self.learned_scale)),
+            "query_layers: similarity_weight and learned_scale need the summary that query_layers does without",
+        )
 
     @property
     def quantile_levels(self) -> tuple[float, ...]:

@@ -20,12 +20,12 @@ from fimjax.evaluation.committed import committed_series
 from fimjax.evaluation.contenders import find_contenders
 from fimjax.evaluation.datasets import Dataset, differences_from_table3
 from fimjax.evaluation.fits import statistical_forecasts
-from fimjax.evaluation.folder import data_folder, load_dataset, manifest_differences, user_cache
+from fimjax.evaluation.folder import data_folder, load_dataset, manifest_differences
 from fimjax.evaluation.forecasts import Forecasts
 from fimjax.evaluation.sampling import take_sample
 from fimjax.evaluation.statistical import COMBINED, SINGLE
 from fimjax.evaluation.tables import FLAG, Resampled, mase_table, scrps_table, summary
-from fimjax.files import replacing
+from fimjax.files import replacing, user_cache
 
 OUTPUTS = (
     "metrics.csv",

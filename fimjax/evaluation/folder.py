@@ -4,30 +4,21 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import platformdirs
 from rich.console import Console
 
 from fimjax.evaluation.archive import MANIFEST, SOURCES, Source, fetch_dataset, read_manifest
 from fimjax.evaluation.catalog import DatasetInfo, EvaluationError, dataset_info
 from fimjax.evaluation.datasets import Dataset, read_dataset, series_file
+from fimjax.files import user_cache
 
 DATA_SETTING = "FIMJAX_DATA"
 """Environment variable with the folder of the data."""
-
-CACHE_SETTING = "FIMJAX_CACHE"
-"""Environment variable with the folder for all that fimjax keeps between runs."""
 
 SUBFOLDER = "bench"
 """Where a folder of several kinds of data keeps those of the benchmark."""
 
 WORDS = {"YS": "yearly", "QS": "quarterly", "MS": "monthly", "W": "weekly", "D": "daily", "h": "hourly"}
 """The archive's words for the catalog's frequencies."""
-
-
-def user_cache() -> Path:
-    """The folder for what can be made again: data, fits."""
-    named = os.environ.get(CACHE_SETTING)
-    return Path(named).expanduser() if named else platformdirs.user_cache_path("fimjax", appauthor=False)
 
 
 def data_folder(folder: Path | None = None) -> Path:

@@ -19,7 +19,7 @@ class Wanted:
     def columns(self, name: str, quantiles: np.ndarray, trained: tuple[float, ...]) -> dict[str, np.ndarray]:
         """Columns of a model's quantiles [..., L]."""
         found = at_levels(quantiles, trained, self.levels)
-        return {f"{name}-{suffix}": found[..., i].ravel() for i, suffix in enumerate(self.suffixes)}
+        return {f"{name}-{suffix}": found[..., i] for i, suffix in enumerate(self.suffixes)}
 
 
 def read_wanted(level: Sequence[float] | float | None, quantiles: Sequence[float] | None) -> Wanted:
@@ -44,10 +44,22 @@ def read_wanted(level: Sequence[float] | float | None, quantiles: Sequence[float
     return Wanted(tuple(suffixes), tuple(levels))
 
 
-def clip(quantiles: np.ndarray, nonnegative: bool, bounds: tuple[float | None, float | None] | None) -> np.ndarray:
-    """Brings answers within what the caller knows of the series."""
-    low, high = bounds if bounds is not None else (None, None)
+@dataclasses.dataclass(frozen=True)
+class Bounds:
+    """What a caller knows of all values of a series."""
+
+    low: float | None = None
+    high: float | None = None
+
+    def clip(self, x: np.ndarray) -> np.ndarray:
+        """Brings answers within the bounds."""
+        return x if self.low is None and self.high is None else np.clip(x, self.low, self.high)
+
+
+def read_bounds(nonnegative: bool, bounds: tuple[float | None, float | None] | None) -> Bounds:
+    """The narrower of both ways to say it."""
+    low, high = (None, None) if bounds is None else bounds
     low = max(0.0, low if low is not None else 0.0) if nonnegative else low
     if low is not None and high is not None and low > high:
         raise InputError(f"bounds: {low:g} is above {high:g}")
-    return quantiles if low is None and high is None else np.clip(quantiles, low, high)
+    return Bounds(low, high)

@@ -5,6 +5,7 @@ added is masked, so an answer depends neither on its batch nor on its neighbours
 does not grow with the number of series.
 """
 
+import functools
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -14,7 +15,8 @@ import jax
 import numpy as np
 
 from fimjax.config import Config
-from fimjax.forecasting.program import Params, forecast_windows
+from fimjax.forecasting.program import Params, Program, with_slopes
+from fimjax.nn.head import head_size
 
 CHUNK = 2048
 """Series that are held at a time."""
@@ -28,9 +30,29 @@ FEWEST_POINTS, FEWEST_QUERIES = 32, 8
 MOST_POINTS = 4096
 """Of more points within the model's windows, an evenly spread part is read."""
 
+LARGEST = np.finfo(np.float64).max
+
+
+class Network(NamedTuple):
+    """A FIM with its parameters, and whether it is asked for slopes besides its outputs."""
+
+    config: Config
+    params: Params
+    slopes: bool = False
+
+    @property
+    def outputs(self) -> int:
+        """Values that the model tells at each time: quantiles, or one."""
+        return head_size(self.config.model.quantile_levels)
+
+    @property
+    def columns(self) -> int:
+        """Numbers of each answer: the outputs, and their slopes after them if these are asked for."""
+        return self.outputs * (2 if self.slopes else 1)
+
 
 class Request(NamedTuple):
-    """What the model is to read of one series, and when it is to answer."""
+    """What a network is to read of one series, and when it is to answer."""
 
     times: np.ndarray  # [n], float64, in steps, rising, the last one 0
     values: np.ndarray  # [n], float64, finite
@@ -40,7 +62,7 @@ class Request(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A request within the model's windows, in units that float32 can hold."""
+    """The points of a request in units that float32 can hold."""
 
     times: np.ndarray
     values: np.ndarray
@@ -48,18 +70,21 @@ class Prepared(NamedTuple):
     scale: float
 
 
-_compiled = jax.jit(forecast_windows, static_argnums=0)
+@functools.cache
+def _compiled(program: Program):
+    return jax.jit(program, static_argnums=0)
 
 
-def answer(config: Config, params: Params, requests: Iterable[Request]) -> Iterator[np.ndarray]:
-    """The model's answers [Q, L] to requests, in their order, in the units of each series."""
+def answer(program: Program, network: Network, requests: Iterable[Request]) -> Iterator[np.ndarray]:
+    """A program's answers [Q, columns] to requests, in their order, in the units of each series."""
     requests = iter(requests)
     while chunk := list(itertools.islice(requests, CHUNK)):
-        yield from _answer_chunk(config, params, chunk)
+        yield from _answer_chunk(program, network, chunk)
 
 
-def _answer_chunk(config: Config, params: Params, chunk: list[Request]) -> list[np.ndarray]:
-    prepared = [prepare(request, config.model.windows - 1) for request in chunk]
+def _answer_chunk(program: Program, network: Network, chunk: list[Request]) -> list[np.ndarray]:
+    run = _compiled(with_slopes(program) if network.slopes else program)
+    prepared = [prepare(request) for request in chunk]
     buckets = defaultdict(list)
     for place, (request, series) in enumerate(zip(chunk, prepared)):
         shape = _round_up(len(series.times), FEWEST_POINTS), _round_up(len(request.queries), FEWEST_QUERIES)
@@ -69,21 +94,19 @@ def _answer_chunk(config: Config, params: Params, chunk: list[Request]) -> list[
         for batch in _batches(places):
             size = next(size for size in BATCHES if size >= len(batch))
             arrays = _pack([chunk[i] for i in batch], [prepared[i] for i in batch], size, points, queries)
-            out = np.asarray(_compiled(config, params, *arrays), np.float64)
+            out = np.asarray(run(network.config, network.params, *arrays), np.float64)
             for row, place in enumerate(batch):
-                series = prepared[place]
-                answers[place] = series.shift + series.scale * out[row, : len(chunk[place].queries)]
+                answers[place] = _restore(out[row, : len(chunk[place].queries)], prepared[place], network.outputs)
     return answers
 
 
-def prepare(request: Request, windows: int) -> Prepared:
-    """Keeps what lies in the last `windows` windows, and takes out the series' level and size in float64.
+def prepare(request: Request) -> Prepared:
+    """Takes out the series' level and size in float64.
 
     The model is indifferent to both but for rounding: numbers of 1e12 that differ in the last digits, or of 1e-40, come
     through.
     """
-    inside = request.times > -(windows * request.steps) + 1e-9
-    times, values = request.times[inside], request.values[inside]
+    times, values = request.times, request.values
     if len(times) > MOST_POINTS:
         spread = np.linspace(0, len(times) - 1, MOST_POINTS).round().astype(int)
         times, values = times[spread], values[spread]
@@ -91,6 +114,13 @@ def prepare(request: Request, windows: int) -> Prepared:
     low, high = np.min(values), np.max(values)
     shift, scale = low / 2 + high / 2, high / 2 - low / 2
     return Prepared(times, (values - shift) / (scale if scale > 0 else 1.0), float(shift), float(scale))
+
+
+def _restore(out: np.ndarray, series: Prepared, outputs: int) -> np.ndarray:
+    """Answers [Q, columns] in the units of the series; slopes have no level."""
+    level = np.where(np.arange(out.shape[-1]) < outputs, series.shift, 0.0)
+    with np.errstate(over="ignore"):
+        return np.clip(level + series.scale * out, -LARGEST, LARGEST)
 
 
 def _pack(requests: list[Request], series: list[Prepared], size: int, points: int, queries: int) -> list[np.ndarray]:

@@ -3,35 +3,73 @@
 import hashlib
 import itertools
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from fimjax.config import Config, FIMConfig
-from fimjax.forecasting.columns import clip, read_wanted
-from fimjax.forecasting.engine import CHUNK, Request, answer
+from fimjax.forecasting import engine
+from fimjax.forecasting.backtest import Split, all_splits, last_splits
+from fimjax.forecasting.cache import use_compile_cache
+from fimjax.forecasting.columns import Bounds, Wanted, read_bounds, read_wanted
+from fimjax.forecasting.frames import CUTOFF
+from fimjax.forecasting.gaps import fill_stamps
 from fimjax.forecasting.inputs import Inputs, read_inputs
-from fimjax.forecasting.panel import InputError
+from fimjax.forecasting.moments import read_moments
+from fimjax.forecasting.panel import InputError, check_count
 from fimjax.forecasting.pretrained import PretrainedError, load_pretrained, save_pretrained
 from fimjax.forecasting.program import Params, forecast_windows
-from fimjax.forecasting.rollout import roll_out
+from fimjax.forecasting.timeline import Question, answer_questions
 from fimjax.nn.head import median_index
+
+Level = Sequence[float] | float | None
+Range = tuple[float | None, float | None] | None
+
+
+class Asked(NamedTuple):
+    """Rows of one series, and the stamps to answer at."""
+
+    id: Any
+    stamps: np.ndarray  # [n]
+    values: np.ndarray  # [n], NaN = missing
+    queries: np.ndarray  # [Q], stamps
 
 
 class Forecaster:
-    """Forecasts series that it has never seen with a FIM trained on synthetic ones."""
+    """Forecasts, fills and smooths series that it has never seen with a FIM trained on synthetic ones.
+
+    All methods take a long frame of pandas or polars with a column of ids, one of times (dates or numbers, rising in
+    each series) and one of values; or values [T] or [N, T], a list of such, or tuples (t, y) or (t, y, mask). Missing
+    values may be NaN, null, or left out. They give back a frame of the same kind (of pandas for arrays), with the
+    median in a column of the model's name, and have these arguments in common:
+
+    Args:
+        freq: the time between two points, as an alias of pandas for dates or a number; inferred where it can be.
+        level: central intervals in per cent, for columns such as `FIM-lo-80` and `FIM-hi-80`.
+        quantiles: levels in (0, 1), for columns such as `FIM-q-10`. Levels between those that the model was trained on
+            lie on a line between them on normal probability paper, and beyond them on its continuation.
+        season_length: points in a season, 1 for none; by default that of the frequency.
+        nonnegative, bounds: what is known of the values; all answers are brought within.
+        id_col, time_col, target_col: names of the columns.
+
+    A series without any observation gets NaN, and a warning with its id.
+    """
 
     trained_on: tuple[str, ...] = ()
     """Benchmark data sets seen in training: none, for all training is on synthetic series."""
+
+    progress: Callable[[int, int], None] | None = None
+    """Called with the series (or backtest windows) done and those in all, as chunks of them are finished."""
 
     def __init__(self, config: Config, params: Params, about: dict | None = None, name: str = "FIM"):
         if not isinstance(config.model, FIMConfig):
             raise PretrainedError(f"a {type(config.model).__name__} does not forecast; give the run of a FIM")
         self.config, self.params, self.about, self.name = config, params, about or {}, name
+        use_compile_cache()
 
     @classmethod
     def from_pretrained(cls, source: str | Path | None = None) -> "Forecaster":
@@ -69,72 +107,305 @@ class Forecaster:
         h: int,
         freq: str | int | float | None = None,
         *,
-        level: Sequence[float] | float | None = None,
+        level: Level = None,
         quantiles: Sequence[float] | None = None,
         season_length: int | None = None,
         nonnegative: bool = False,
-        bounds: tuple[float | None, float | None] | None = None,
+        bounds: Range = None,
         id_col: str = "unique_id",
         time_col: str = "ds",
         target_col: str = "y",
     ) -> Any:
-        """Forecasts the next h steps of every series.
-
-        Args:
-            df: a long frame of pandas or polars with ids, times (dates or numbers) and values; or values [T] or [N, T],
-                a list of such, or tuples (t, y) or (t, y, mask). Missing values may be NaN or left out.
-            h: steps to forecast, after the last row of each series.
-            freq: the time between two points, as an alias of pandas or a number; inferred where it can be.
-            level: central intervals in per cent, for columns such as `FIM-lo-80` and `FIM-hi-80`.
-            quantiles: levels in (0, 1), for columns such as `FIM-q-10`.
-            season_length: points in a season, 1 for none; by default that of the frequency.
-            nonnegative, bounds: what is known of the values; all answers are brought within.
+        """Forecasts the next h steps of every series, counted from its last row.
 
         Returns:
-            A frame of the same kind (of pandas for arrays): ids, times, the median under the model's name, and the
-            columns asked for; series in the order of their first appearance. A series without any observation has NaN.
+            ids, times, median, and the columns asked for; series in the order of their first appearance.
         """
-        if isinstance(h, bool) or int(h) != h or h < 1:
-            raise InputError(f"h={h!r}: at least one step must be asked for")
-        wanted = read_wanted(level, quantiles)
-        clip(np.empty(0), nonnegative, bounds)
+        h = check_count("h", h)
+        wanted, limits = read_wanted(level, quantiles), read_bounds(nonnegative, bounds)
         inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
         stamps = inputs.frequency.stamps_after(inputs.ends, h)  # [N, h]
         inputs.kind.check_stamps(stamps)
-        answers = np.stack(list(self._answers(inputs, stamps)))  # [N, h, L]
-        answers = clip(answers, nonnegative, bounds)
-        levels = self.config.model.quantile_levels
-        return inputs.kind.build(
-            {
-                inputs.kind.id_col: np.repeat(inputs.panel.ids, h),
-                inputs.kind.time_col: stamps.ravel(),
-                self.name: answers[..., median_index(levels)].ravel(),
-                **{k: clip(v, nonnegative, bounds) for k, v in wanted.columns(self.name, answers, levels).items()},
-            }
+        asked = map(Asked, inputs.panel.ids, inputs.panel.stamps, inputs.panel.values, stamps)
+        columns = self._columns(inputs, asked, len(inputs.panel), wanted, limits)
+        return self._build(inputs, np.repeat(inputs.panel.ids, h), stamps.ravel(), columns)
+
+    def interpolate(
+        self,
+        df: Any,
+        freq: str | int | float | None = None,
+        *,
+        level: Level = None,
+        quantiles: Sequence[float] | None = None,
+        season_length: int | None = None,
+        nonnegative: bool = False,
+        bounds: Range = None,
+        id_col: str = "unique_id",
+        time_col: str = "ds",
+        target_col: str = "y",
+    ) -> Any:
+        """Fills what is missing and smooths what is not, at every row and at every stamp that a regular series lacks.
+
+        Between observations FIM-l interpolates; rows before the first and after the last are forecast. Intervals are
+        those of a measurement at that time, noise included.
+
+        Returns:
+            ids, times, values as they are (NaN where there is none), median, and the columns asked for.
+        """
+        wanted, limits = read_wanted(level, quantiles), read_bounds(nonnegative, bounds)
+        inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
+        rows = list(map(fill_stamps, *_columns_of(inputs), inputs.positions(), itertools.repeat(inputs.frequency)))
+        asked = (Asked(id, *row, row[0]) for id, row in zip(inputs.panel.ids, rows))
+        columns = self._columns(inputs, asked, len(rows), wanted, limits)
+        ids = np.repeat(inputs.panel.ids, [len(stamps) for stamps, _ in rows])
+        stamps, values = (np.concatenate(part) for part in zip(*rows))
+        return self._build(inputs, ids, stamps, {inputs.kind.target_col: values, **columns})
+
+    def query(
+        self,
+        df: Any,
+        times: Any,
+        freq: str | int | float | None = None,
+        *,
+        level: Level = None,
+        quantiles: Sequence[float] | None = None,
+        season_length: int | None = None,
+        nonnegative: bool = False,
+        bounds: Range = None,
+        id_col: str = "unique_id",
+        time_col: str = "ds",
+        target_col: str = "y",
+    ) -> Any:
+        """The series at any times, on and off their grid: between observations, before the first, after the last.
+
+        Args:
+            times: numbers or dates for all series alike, or a frame with the columns of ids and times.
+
+        Returns:
+            ids, times in the order given, median, and the columns asked for.
+        """
+        wanted, limits = read_wanted(level, quantiles), read_bounds(nonnegative, bounds)
+        inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
+        return self._at(inputs, times, lambda asked, n: self._columns(inputs, asked, n, wanted, limits))
+
+    def derivative(
+        self,
+        df: Any,
+        times: Any,
+        freq: str | int | float | None = None,
+        *,
+        season_length: int | None = None,
+        id_col: str = "unique_id",
+        time_col: str = "ds",
+        target_col: str = "y",
+    ) -> Any:
+        """How fast the median changes at any times, by differentiating the network: per unit of time where times are
+        numbers, per step of the frequency where they are dates.
+
+        Returns:
+            ids, times in the order given, and the derivative in the column of the model's name.
+        """
+        inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
+        median = engine.Network(self.config, self.params).outputs + median_index(self.config.model.quantile_levels)
+        unit = 1.0 if inputs.panel.stamps[0].dtype.kind == "M" else float(inputs.frequency.step)
+
+        def slopes(asked: Iterable[Asked], total: int) -> dict[str, np.ndarray]:
+            found = [x[:, median] for x in self._answers(inputs, asked, total, slopes=True)]
+            return {self.name: np.concatenate(found) / unit}
+
+        return self._at(inputs, times, slopes)
+
+    def cross_validation(
+        self,
+        df: Any,
+        h: int,
+        freq: str | int | float | None = None,
+        *,
+        n_windows: int = 1,
+        step_size: int | None = None,
+        level: Level = None,
+        quantiles: Sequence[float] | None = None,
+        season_length: int | None = None,
+        nonnegative: bool = False,
+        bounds: Range = None,
+        id_col: str = "unique_id",
+        time_col: str = "ds",
+        target_col: str = "y",
+    ) -> Any:
+        """Forecasts the last rows of every series from what came before them.
+
+        Args:
+            h: rows in each window.
+            n_windows: how many windows; the last one ends with the series.
+            step_size: rows from one window to the next, h by default.
+
+        Returns:
+            ids, times, `cutoff` (the last time that a forecast knew), values, median, and the columns asked for.
+            Windows with nothing before them are left out, with a warning that names the series.
+        """
+        h, n_windows = check_count("h", h), check_count("n_windows", n_windows)
+        step = h if step_size is None else check_count("step_size", step_size)
+        wanted, limits = read_wanted(level, quantiles), read_bounds(nonnegative, bounds)
+        inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
+        lengths = [len(stamps) for stamps in inputs.panel.stamps]
+        splits = last_splits(lengths, h, n_windows, step)
+        short = [id for id, n in zip(inputs.panel.ids, lengths) if n <= h + step * (n_windows - 1)]
+        if short:
+            warnings.warn(
+                f"{len(short)} series have no row before all of their windows, which are left out: "
+                f"{', '.join(map(repr, short[:3]))}{', ...' if len(short) > 3 else ''}",
+                stacklevel=2,
+            )
+        return self._backtest(inputs, splits, wanted, limits)
+
+    def detect_anomalies(
+        self,
+        df: Any,
+        level: float = 99,
+        freq: str | int | float | None = None,
+        *,
+        h: int | None = None,
+        n_windows: int | None = None,
+        season_length: int | None = None,
+        nonnegative: bool = False,
+        bounds: Range = None,
+        id_col: str = "unique_id",
+        time_col: str = "ds",
+        target_col: str = "y",
+    ) -> Any:
+        """Marks values outside the interval that is forecast from what came before them, h rows at a time.
+
+        Args:
+            level: the interval in per cent; one value in a hundred lies outside 99 though nothing is wrong with it.
+            h: rows that are forecast at once, a season by default.
+            n_windows: how many times h rows are judged, counted from the end; by default all but the first rows, which
+                are needed as history.
+
+        Returns:
+            ids, times, `cutoff`, values, median, interval, and `FIM-anomaly`: True where a value is outside.
+        """
+        if not self.config.model.quantile_levels:
+            raise PretrainedError("a model without quantiles knows no interval that a value could lie outside of")
+        wanted, limits = read_wanted(float(level), None), read_bounds(nonnegative, bounds)
+        inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
+        prior = self.config.prior
+        h = min(inputs.season, prior.max_window_steps) if h is None else check_count("h", h)
+        lengths = [len(stamps) for stamps in inputs.panel.stamps]
+        if n_windows is None:
+            splits = all_splits(lengths, h, max(prior.min_context, min(inputs.season, prior.max_window_steps)))
+        else:
+            splits = last_splits(lengths, h, check_count("n_windows", n_windows), h)
+        return self._backtest(inputs, splits, wanted, limits, mark=True)
+
+    def plot(self, df: Any, answers: Any = None, **options: Any) -> Any:
+        """Draws series with what any of the methods said of them; see `fimjax.forecasting.plot.plot`."""
+        from fimjax.forecasting.plot import plot
+
+        return plot(df, answers, **options)
+
+    def _backtest(self, inputs: Inputs, splits: list[Split], wanted: Wanted, limits: Bounds, mark: bool = False) -> Any:
+        """A frame with the forecasts of all splits."""
+        if not splits:
+            raise InputError("no series has rows enough for a window")
+        ids, stamps, values = _columns_of(inputs)
+        asked = (
+            Asked(ids[s.series], stamps[s.series][: s.cut], values[s.series][: s.cut], _window(stamps, s))
+            for s in splits
+        )
+        columns = self._columns(inputs, asked, len(splits), wanted, limits)
+        counts = [s.h for s in splits]
+        cutoffs = np.array([stamps[s.series][s.cut - 1] for s in splits])
+        y = np.concatenate([_window(values, s) for s in splits])
+        if mark:
+            low, high = (columns[f"{self.name}-{suffix}"] for suffix in wanted.suffixes)
+            columns[f"{self.name}-anomaly"] = (y < low) | (y > high)
+        return self._build(
+            inputs,
+            np.repeat(ids[[s.series for s in splits]], counts),
+            np.concatenate([_window(stamps, s) for s in splits]),
+            {CUTOFF: np.repeat(cutoffs, counts), inputs.kind.target_col: y, **columns},
         )
 
-    def _answers(self, inputs: Inputs, stamps: np.ndarray) -> Iterator[np.ndarray]:
-        """The model's own quantiles [h, L] of each series at its stamps, which come after its last one."""
-        lasts = np.repeat(inputs.ends, stamps.shape[1])
-        ahead = inputs.frequency.positions(stamps.ravel(), lasts).reshape(stamps.shape)
-        levels = self.config.model.quantile_levels
-        outputs, longest = max(1, len(levels)), self.config.prior.max_window_steps
-        ask = lambda requests: list(answer(self.config, self.params, requests))
-        series = zip(inputs.panel.ids, inputs.positions(), inputs.panel.values, ahead)
-        while chunk := list(itertools.islice(series, CHUNK)):
-            seen = [bool(np.isfinite(y).any()) for _, _, y, _ in chunk]
-            for (id, *_), ok in zip(chunk, seen):
-                if not ok:
-                    warnings.warn(f"series {id!r} has no observation: its forecast is NaN", stacklevel=3)
-            requests = [self._request(t, y, inputs.season, q) for (_, t, y, q), ok in zip(chunk, seen) if ok]
-            found = iter(roll_out(ask, requests, longest, median_index(levels)))
-            yield from (next(found) if ok else np.full((stamps.shape[1], outputs), np.nan) for ok in seen)
+    def _at(self, inputs: Inputs, times: Any, tell: Callable[[Iterable[Asked], int], dict[str, np.ndarray]]) -> Any:
+        """A frame with what `tell` says at times of the caller's choice."""
+        moments = read_moments(times, inputs)
+        stamps = np.concatenate(moments)
+        if stamps.dtype.kind == "f":
+            inputs = inputs.with_float_times()
+        inputs.kind.check_stamps(stamps)
+        asked = map(Asked, *_columns_of(inputs), moments)
+        ids = np.repeat(inputs.panel.ids, [len(x) for x in moments])
+        return self._build(inputs, ids, stamps, tell(asked, len(moments)))
 
-    def _request(self, times: np.ndarray, values: np.ndarray, season: int, queries: np.ndarray) -> Request:
-        """What the model reads of a series: its observed points, with steps without any at its end as part of what is
-        unseen, in windows as long as what is asked for, or as the shortest window that it was trained on."""
-        observed = np.isfinite(values)
-        times, values = times[observed], values[observed]
-        queries = queries - times[-1]
-        steps = max(int(np.ceil(queries[-1] - 1e-6)), self.config.prior.min_window_steps)
-        return Request(times - times[-1], values, steps, season, queries)
+    def _build(self, inputs: Inputs, ids: np.ndarray, stamps: np.ndarray, columns: dict[str, np.ndarray]) -> Any:
+        """A frame of the kind that came in."""
+        kind = inputs.kind
+        for name in columns.keys() & {kind.id_col, kind.time_col}:
+            raise InputError(f"column {name!r} of the answer has the name of a column of ids or times")
+        return kind.build({kind.id_col: ids, kind.time_col: stamps, **columns})
+
+    def _columns(
+        self, inputs: Inputs, asked: Iterable[Asked], total: int, wanted: Wanted, limits: Bounds
+    ) -> dict[str, np.ndarray]:
+        """The median and the columns asked for, one series after the other."""
+        levels = self.config.model.quantile_levels
+        parts = []
+        for some in _chunks(self._answers(inputs, asked, total)):
+            answers = np.concatenate(some)  # [rows, L]
+            columns = {self.name: answers[:, median_index(levels)], **wanted.columns(self.name, answers, levels)}
+            parts.append({name: limits.clip(x) for name, x in columns.items()})
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+    def _answers(
+        self, inputs: Inputs, asked: Iterable[Asked], total: int, slopes: bool = False
+    ) -> Iterator[np.ndarray]:
+        """What the model says [Q, columns] of each series at the stamps asked for."""
+        network, done = engine.Network(self.config, self.params, slopes), 0
+        for chunk in _chunks(asked):
+            seen = [bool(np.isfinite(a.values).any()) for a in chunk]
+            for a, ok in zip(chunk, seen):
+                if not ok:
+                    warnings.warn(f"series {a.id!r} has no observation: its forecast is NaN", stacklevel=4)
+            questions = _questions([a for a, ok in zip(chunk, seen) if ok], inputs)
+            found = iter(answer_questions(network, questions))
+            yield from (
+                next(found) if ok else np.full((len(a.queries), network.columns), np.nan) for a, ok in zip(chunk, seen)
+            )
+            done += len(chunk)
+            if self.progress:
+                self.progress(done, total)
+
+
+def _columns_of(inputs: Inputs) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]:
+    """Ids, stamps and values of N series."""
+    return inputs.panel.ids, inputs.panel.stamps, inputs.panel.values
+
+
+def _window(arrays: list[np.ndarray], split: Split) -> np.ndarray:
+    """The rows of a series that are to be forecast."""
+    return arrays[split.series][split.cut : split.cut + split.h]
+
+
+def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
+    """As many at a time as memory is meant for."""
+    items = iter(items)
+    while chunk := list(itertools.islice(items, engine.CHUNK)):
+        yield chunk
+
+
+def _questions(asked: list[Asked], inputs: Inputs) -> list[Question]:
+    """Observed points and query times in steps since each series' last row.
+
+    Steps of a calendar are found for all stamps at once, for every call writes the calendar anew.
+    """
+    if not asked:
+        return []
+    stamps = [x for a in asked for x in (a.stamps, a.queries)]
+    origins = np.repeat([a.stamps[-1] for a in asked], [len(a.stamps) + len(a.queries) for a in asked])
+    steps = inputs.frequency.positions(np.concatenate(stamps), origins)
+    parts = np.split(steps, np.cumsum([len(x) for x in stamps])[:-1])
+    observed = [np.isfinite(a.values) for a in asked]
+    return [
+        Question(times[ok], a.values[ok], inputs.season, queries)
+        for a, ok, times, queries in zip(asked, observed, parts[::2], parts[1::2])
+    ]

@@ -1,6 +1,6 @@
 """Long frames of pandas and polars: read with care, and built to match what was read."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -8,6 +8,9 @@ import numpy as np
 import pandas as pd
 
 from fimjax.forecasting.panel import InputError, Panel, Source, Zone, refuse_fall, to_objects, to_stamps, to_values
+
+CUTOFF = "cutoff"
+"""The column with the last stamp that a backtest's forecast knew."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +42,16 @@ class FrameKind:
             holds = self.time_column.to_native().dtype
             raise InputError(f"column {self.time_col!r} holds {holds}, which cannot be {first}")
 
+    def with_floats(self) -> "FrameKind":
+        """The same, with a time column of float64: whole numbers cannot be half."""
+        return replace(self, time_column=self.time_column.cast(nw.Float64))
+
     def build(self, columns: dict[str, np.ndarray]) -> Any:
         """Makes a frame of arrays of equal length.
 
         Args:
-            columns: by name and in order. The id column is of ids that the frame had, and the time column of stamps as
-                in a Panel; both get the types that they came in. All others are float64.
+            columns: by name and in order. The id column is of ids that the frame had, the time column and `cutoff` are
+                of stamps as in a Panel; all get the types that they came in. Others are booleans or float64.
 
         Returns:
             A frame of pandas, with a RangeIndex, or of polars.
@@ -60,10 +67,10 @@ class FrameKind:
                 raise InputError(f"there is no series {x[(rows < 0).argmax()]!r}")
             column = self.id_column[rows]
             return column.to_native().reset_index(drop=True) if self.is_pandas else column
-        if name == self.time_col:
+        if name in (self.time_col, CUTOFF):
             self.check_stamps(x)
-            return self._pandas_stamps(x) if self.is_pandas else self._polars_stamps(x)
-        x = x.astype(np.float64)
+            return self._pandas_stamps(x) if self.is_pandas else self._polars_stamps(name, x)
+        x = x if x.dtype == bool else x.astype(np.float64)
         return pd.Series(x) if self.is_pandas else nw.new_series(name, x, backend=self.id_column.implementation)
 
     def _pandas_stamps(self, stamps: np.ndarray) -> pd.Series:
@@ -72,8 +79,8 @@ class FrameKind:
             column = column.dt.tz_localize("UTC")
         return column.dt.date if pd.api.types.is_object_dtype(dtype) else column.astype(dtype)
 
-    def _polars_stamps(self, stamps: np.ndarray) -> nw.Series:
-        column = nw.new_series(self.time_col, stamps, backend=self.id_column.implementation)
+    def _polars_stamps(self, name: str, stamps: np.ndarray) -> nw.Series:
+        column = nw.new_series(name, stamps, backend=self.id_column.implementation)
         if self.zone is not None:
             column = column.dt.replace_time_zone("UTC").dt.convert_time_zone(self.zone)
         return column.cast(self.time_column.dtype)
@@ -116,10 +123,21 @@ def read_frame(
     return Panel(names, np.split(stamps, cuts), np.split(values, cuts)), kind
 
 
+def read_times(df: Any, id_col: str, time_col: str) -> dict[Any, np.ndarray | pd.DatetimeIndex]:
+    """The times of each id in a frame, in the order of its rows; dates know their zone."""
+    ids, times = _columns(df, (id_col, time_col))
+    stamps = _read_stamps(times, Source(f"column {time_col!r}", lambda row: f"row {row} (series {ids[row]!r})"))
+    codes, _, names = _factorize(ids)
+    rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
+    if stamps.dtype.kind == "M":
+        stamps = pd.DatetimeIndex(stamps, tz=None if _zone(times) is None else "UTC")
+    return {name: stamps[of_series] for name, of_series in zip(names, rows)}
+
+
 def _columns(df: Any, names: tuple[str, ...]) -> list[nw.Series]:
     """Some columns of a frame that has rows."""
     if len(set(names)) < len(names):
-        raise InputError(f"id, time and target must be three columns, not {', '.join(map(repr, names))}")
+        raise InputError(f"id, time and target must be different columns, not {', '.join(map(repr, names))}")
     try:
         # pandas allows several columns of one name, and narwhals none of them.
         there = list(df.columns) if isinstance(df, pd.DataFrame) else nw.from_native(df, eager_only=True).columns

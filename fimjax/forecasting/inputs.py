@@ -8,7 +8,7 @@ import pandas as pd
 
 from fimjax.forecasting.frames import read_frame
 from fimjax.forecasting.frequency import Frequency, infer_frequency
-from fimjax.forecasting.panel import InputError, Panel, from_arrays
+from fimjax.forecasting.panel import Panel, check_count, from_arrays
 
 
 class Kind(Protocol):
@@ -16,6 +16,9 @@ class Kind(Protocol):
 
     id_col: str
     time_col: str
+    target_col: str
+
+    def with_floats(self) -> "Kind": ...
 
     def check_stamps(self, stamps: np.ndarray) -> None: ...
 
@@ -28,7 +31,11 @@ class ArrayKind:
 
     id_col: str = "unique_id"
     time_col: str = "ds"
+    target_col: str = "y"
     zone: None = None
+
+    def with_floats(self) -> "ArrayKind":
+        return self
 
     def check_stamps(self, stamps: np.ndarray) -> None:
         """Any number will do."""
@@ -51,6 +58,10 @@ class Inputs:
         """[N], the last stamp of each series, observed or not."""
         return np.array([stamps[-1] for stamps in self.panel.stamps])
 
+    def with_float_times(self) -> "Inputs":
+        """The same, with answers at times that need not be whole numbers."""
+        return dataclasses.replace(self, kind=self.kind.with_floats())
+
     def positions(self) -> list[np.ndarray]:
         """The times of each series in steps, 0 at its last stamp."""
         lengths = [len(stamps) for stamps in self.panel.stamps]
@@ -68,12 +79,11 @@ def read_inputs(
     target_col: str = "y",
 ) -> Inputs:
     """Reads frames of pandas or polars, arrays, lists of arrays, and tuples (t, y) or (t, y, mask)."""
-    if hasattr(data, "columns"):
+    # A lazy frame of polars minds being asked for its columns; reading it is refused with a hint.
+    if hasattr(data, "collect") or hasattr(data, "columns"):
         panel, kind = read_frame(data, id_col=id_col, time_col=time_col, target_col=target_col)
     else:
         panel, kind = from_arrays(data), ArrayKind()
     frequency = infer_frequency(panel.stamps, freq, kind.zone)
     season = frequency.season_length if season_length is None else season_length
-    if isinstance(season, bool) or int(season) != season or season < 1:
-        raise InputError(f"season_length={season!r}: a season lasts a whole number of steps, 1 for none")
-    return Inputs(panel, kind, frequency, int(season))
+    return Inputs(panel, kind, frequency, check_count("season_length", season))

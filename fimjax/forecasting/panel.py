@@ -17,6 +17,13 @@ class InputError(ValueError):
     """What is wrong with the input, and where: one sentence."""
 
 
+def check_count(name: str, value: int) -> int:
+    """A whole number of at least one."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not value >= 1 or value % 1:
+        raise InputError(f"{name}={value!r}: must be a whole number of at least 1")
+    return int(value)
+
+
 @dataclass(frozen=True)
 class Panel:
     """N series as the caller gave them."""

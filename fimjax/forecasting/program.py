@@ -1,5 +1,7 @@
-"""The forecast as one pure function of arrays: what the forecaster compiles and what an artefact holds."""
+"""A model's answers as pure functions of arrays: what the forecaster compiles and what an artefact holds."""
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -7,9 +9,13 @@ import jax.numpy as jnp
 
 from fimjax.config import Config
 from fimjax.models import build_model
+from fimjax.nn.season import Clock
 from fimjax.nn.windows import split_windows
 
 Params = dict[str, Any]
+
+Program = Callable[..., jax.Array]
+"""From (config, params, times, values, mask, steps, season, query_times) to [B, Q, outputs]."""
 
 
 def forecast_windows(
@@ -45,3 +51,38 @@ def forecast_windows(
         slots=config.prior.slots,
     )
     return build_model(config.model).apply({"params": params}, windows, query_times)
+
+
+def interpolate_window(
+    config: Config,
+    params: Params,
+    times: jax.Array,
+    values: jax.Array,
+    mask: jax.Array,
+    steps: jax.Array,
+    season: jax.Array,
+    query_times: jax.Array,
+) -> jax.Array:
+    """Interpolates B windows with the FIM-l inside a FIM; arguments as of `forecast_windows`, `steps` being unused.
+
+    Returns:
+        [B, Q, L] at query times between the first and the last observation.
+    """
+    local = build_model(config.model.local)
+    clock = Clock(jnp.zeros(values.shape[0]), jnp.ones(values.shape[0]), season)
+    return local.apply({"params": params["local"]}, values, times, mask, query_times, clock)
+
+
+@functools.cache
+def with_slopes(program: Program) -> Program:
+    """The same program with the derivative of each output by its query time after the outputs: [B, Q, 2L].
+
+    A query time has no influence on the answer at another, so one forward derivative tells all of them.
+    """
+
+    def sloping(config: Config, params: Params, *arrays: jax.Array) -> jax.Array:
+        *past, query_times = arrays
+        ask = lambda when: program(config, params, *past, when)
+        return jnp.concatenate(jax.jvp(ask, (query_times,), (jnp.ones_like(query_times),)), axis=-1)
+
+    return sloping

@@ -4,13 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fimjax.forecasting.engine import Request
+from fimjax.forecasting.engine import LARGEST, Request
 
 Ask = Callable[[list[Request]], list[np.ndarray]]
-"""Answers requests, [Q, L] each."""
+"""Answers requests, [Q, columns] each."""
 
 
-def roll_out(ask: Ask, requests: list[Request], longest: int, median: int) -> list[np.ndarray]:
+def roll_out(ask: Ask, requests: list[Request], median: int, outputs: int) -> list[np.ndarray]:
     """Answers requests whose queries may lie beyond their window.
 
     The medians at the regular steps of a window are taken for observed, and the next window is forecast from them. The
@@ -18,38 +18,52 @@ def roll_out(ask: Ask, requests: list[Request], longest: int, median: int) -> li
     added to what it says of the next one: variances add, and intervals never narrow from one window to the next.
 
     Args:
-        longest: the most steps that a window may last.
-        median: which of the L outputs is the point forecast.
+        median: which of the outputs is the point forecast.
+        outputs: how many columns are quantiles; what comes after them (slopes) is left as it is.
     """
-    requests = [r._replace(steps=min(r.steps, longest)) for r in requests]
-    answers = [np.full((len(r.queries), 0), np.nan) for r in requests]
+    answers = [np.empty(0)] * len(requests)
     state = {i: (r, 0.0, None) for i, r in enumerate(requests)}  # request, time passed, spread at the window's end
     while state:
         order = list(state)
         asked = []
         for i in order:
             request, passed, _ = state[i]
-            grid = np.arange(1.0, request.steps + 1)
+            # Only what goes on needs the whole window; a short request stays short.
+            grid = _grid(request) if _goes_on(requests[i], passed, request) else np.empty(0)
             asked.append(request._replace(queries=np.concatenate([_within(requests[i], passed, request), grid])))
-        for i, out in zip(order, ask(asked)):
+        for i, sent, out in zip(order, asked, ask(asked)):
             request, passed, spread = state.pop(i)
-            count = len(out) - request.steps
-            point = out[:, [median]]
-            offsets = out - point if spread is None else np.sign(out - point) * np.hypot(out - point, spread)
-            out = point + offsets
-            if answers[i].shape[1] == 0:
+            out[:, :outputs] = _widen(out[:, :outputs], median, spread)
+            if passed == 0:
                 answers[i] = np.full((len(requests[i].queries), out.shape[1]), np.nan)
-            answers[i][_mask(requests[i], passed, request)] = out[:count]
-            if requests[i].queries.max(initial=0.0) > passed + request.steps:
-                grid = np.arange(1.0, request.steps + 1)
-                times = np.concatenate([request.times, grid]) - request.steps
-                values = np.concatenate([request.values, point[count:, 0]])
-                state[i] = (
-                    request._replace(times=times, values=values),
-                    passed + request.steps,
-                    np.abs(offsets[-1]),
-                )
+            here = _mask(requests[i], passed, request)
+            count = int(here.sum())
+            answers[i][here] = out[:count]
+            if count < len(sent.queries):
+                times = np.concatenate([request.times, _grid(request)]) - request.steps
+                values = np.concatenate([request.values, out[count:, median]])
+                spread = np.abs(out[-1, :outputs] - out[-1, median])
+                state[i] = (request._replace(times=times, values=values), passed + request.steps, spread)
     return answers
+
+
+def _widen(quantiles: np.ndarray, median: int, spread: np.ndarray | None) -> np.ndarray:
+    """Quantiles [Q, L] with the spread [L] of what they follow."""
+    if spread is None:
+        return quantiles
+    point = quantiles[:, [median]]
+    with np.errstate(over="ignore"):
+        wider = point + np.sign(quantiles - point) * np.hypot(quantiles - point, spread)
+    return np.clip(wider, -LARGEST, LARGEST)
+
+
+def _grid(request: Request) -> np.ndarray:
+    """The regular steps of a window."""
+    return np.arange(1.0, request.steps + 1)
+
+
+def _goes_on(original: Request, passed: float, window: Request) -> bool:
+    return bool(original.queries.max(initial=0.0) > passed + window.steps)
 
 
 def _mask(original: Request, passed: float, window: Request) -> np.ndarray:

@@ -11,6 +11,8 @@ from flax import struct
 from fimjax.config import FIMConfig
 from fimjax.models.fim_local import FIMLocal
 from fimjax.nn.embedding import Embedding
+from fimjax.nn.head import apply_head, head_size
+from fimjax.nn.queries import QueryDecoder, query_features
 from fimjax.nn.scaling import Affine, fit_moments, fit_range, zero_unobserved
 from fimjax.nn.season import Clock
 from fimjax.nn.statistics import window_statistics
@@ -27,7 +29,9 @@ NARROWEST_WINDOW = 1e-3
 class Forecast:
     """The unseen window of B series, ready to be asked at any time."""
 
-    h: jax.Array  # [B, D], h*_K
+    h: jax.Array | None  # [B, D], h*_K, of which FIM-l's decoder tells the window
+    tokens: jax.Array  # [B, W, 2D], the encoded windows, of which the query decoder does
+    seen: jax.Array  # [B, W], which of them have an observation
     value_map: Affine  # [B], from the series' units to the decoder's
     target_map: Affine  # [B], takes the unseen window to the unit interval
     time_map: Affine  # [B], from time to windows since the forecast origin
@@ -55,6 +59,9 @@ class FIM(nn.Module):
     has psi_1's heads; the statistics are those of the series scaled to mean 0 and deviation 1, with time in windows
     before the forecast origin, clipped; the unseen window has no observed range, so the decoder speaks in units of the
     series, or, with `learned_scale`, in those of a shift and a scale predicted from the summary.
+
+    The report's way from windows to an answer leads through one vector, h*_K, and FIM-l's decoder. With `query_layers`
+    each query time attends to all encoded windows instead; FIM-l then serves as the encoder, and still interpolates.
     """
 
     config: FIMConfig
@@ -67,8 +74,13 @@ class FIM(nn.Module):
         self.window_encoder = TransformerEncoder(  # psi_1
             c.layers, c.heads, c.feedforward, c.norm_first, self.dtype
         )
-        self.summary = SummaryAttention(c.heads, self.dtype)  # lambda_1
-        self.extractor = Extractor(width, self.dtype)  # eta_0
+        if c.query_layers:
+            self.query_decoder = QueryDecoder(
+                2 * width, c.query_layers, c.heads, c.feedforward, head_size(c.quantile_levels), self.dtype
+            )
+        else:
+            self.summary = SummaryAttention(c.heads, self.dtype)  # lambda_1
+            self.extractor = Extractor(width, self.dtype)  # eta_0
         if c.positional_encoding:
             self.position = self.param("position", nn.initializers.normal(0.02), (c.windows - 1, 2 * width))
         if c.learned_scale:
@@ -91,17 +103,25 @@ class FIM(nn.Module):
         if self.config.positional_encoding:
             # Counted from the forecast origin, so that the newest window has its place however many there are.
             encoded = encoded + self.position[-encoded.shape[1] :].astype(self.dtype)[None]
-        summary = self.summary(encoded, seen)
-
+        h = None if self.config.query_layers else self.summary(encoded, seen)
         if self.config.learned_scale:
-            shift, log_scale = jnp.moveaxis(self.rescale(summary.astype(jnp.float32)), -1, 0)
+            shift, log_scale = jnp.moveaxis(self.rescale(h.astype(jnp.float32)), -1, 0)
             value_map = value_map.then(Affine(shift, jnp.exp(jnp.clip(log_scale, -5.0, 5.0))))
-        return Forecast(self.extractor(summary), value_map, windows.target_map(), time_map, clock)
+        h = None if h is None else self.extractor(h)
+        return Forecast(h, encoded, seen, value_map, windows.target_map(), time_map, clock)
 
     def decode(self, forecast: Forecast, query_times: jax.Array) -> jax.Array:
         """The unseen window at query_times [B, Q] -> [B, Q, L], in the units of the series."""
-        phases = self.local.phases(forecast.clock, forecast.time_map.normalise(query_times))
-        out = self.local.decode(forecast.h, forecast.target_map.normalise(query_times), phases)
+        ahead = forecast.time_map.normalise(query_times)
+        phases = self.local.phases(forecast.clock, ahead)
+        if self.config.query_layers:
+            raw = self.query_decoder(query_features(ahead, forecast.clock, phases), forecast.tokens, forecast.seen)
+            out = apply_head(raw, self.config.quantile_levels)
+            if self.is_initializing():
+                # FIM-l's own decoder has no part in this, but belongs to the model: it interpolates.
+                self.local.decode(forecast.tokens[:, 0, : self.config.local.width], ahead, phases)
+        else:
+            out = self.local.decode(forecast.h, forecast.target_map.normalise(query_times), phases)
         return forecast.value_map.invert(out)
 
     def __call__(self, windows: Windows, query_times: jax.Array) -> jax.Array:

@@ -17,7 +17,8 @@ from rich.console import Console
 from fimjax.evaluation.archive import SOURCES, Source
 from fimjax.evaluation.catalog import CATALOG, DatasetInfo, EvaluationError
 from fimjax.evaluation.datasets import differences_from_table3
-from fimjax.evaluation.folder import data_folder, load_dataset, manifest_differences, user_cache
+from fimjax.evaluation.folder import data_folder, load_dataset, manifest_differences
+from fimjax.files import user_cache
 
 NAME = "m1_yearly"
 FILES = {f"{NAME}.parquet", f"{NAME}.meta.parquet", "manifest.json"}

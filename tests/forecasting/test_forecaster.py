@@ -11,30 +11,15 @@ from fimjax.forecasting.forecaster import Forecaster
 from fimjax.forecasting.levels import at_levels
 from fimjax.forecasting.panel import InputError
 from fimjax.forecasting.pretrained import PretrainedError
-from tests.examples import FORECASTER, LEVELS, LOCAL, RICH_FORECASTER, with_params
+from tests.examples import FORECASTER, LEVELS, LOCAL, RICH_FORECASTER
+from tests.forecasting.small import forecaster, frame
 
 NORMAL = tuple(NormalDist(3, 2).inv_cdf(level) for level in LEVELS)
 
 
-def forecaster(model=RICH_FORECASTER):
-    prior = PriorConfig(windows=model.windows, slots=16, min_window_steps=4, max_window_steps=16)
-    return Forecaster(Config(model=model, prior=prior, training=TrainingConfig()), with_params(model)[1]["params"])
-
-
 @pytest.fixture(scope="module")
 def model():
-    return forecaster()
-
-
-def frame(lengths=(30, 9, 1), seed=0, scale=1.0, shift=0.0):
-    rng = np.random.default_rng(seed)
-    return pd.concat(
-        [
-            pd.DataFrame({"unique_id": f"s{i}", "ds": np.arange(n), "y": shift + scale * rng.normal(size=n).cumsum()})
-            for i, n in enumerate(lengths)
-        ],
-        ignore_index=True,
-    )
+    return forecaster(RICH_FORECASTER)
 
 
 def test_quantiles_of_a_normal_distribution_are_right_at_any_level():
@@ -166,7 +151,7 @@ def test_forecasts_follow_shift_and_scale(model):
 
 def test_versions_tell_weights_apart(model):
     other = dataclasses.replace(RICH_FORECASTER, learned_scale=False)
-    assert model.version == forecaster().version != forecaster(other).version
+    assert model.version == forecaster(RICH_FORECASTER).version != forecaster(other).version
 
 
 def test_a_value_head_has_no_width():

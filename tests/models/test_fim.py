@@ -11,9 +11,20 @@ import pytest
 from fimjax.config import FIMConfig
 from fimjax.models import build_model, count_params, init_params
 from fimjax.nn.windows import Windows, split_windows
-from tests.examples import FORECASTER, LEVELS, RICH_FORECASTER, apply, query_times, random_windows, with_params
+from tests.examples import (
+    FORECASTER,
+    LEVELS,
+    QUERYING_FORECASTER,
+    RICH_FORECASTER,
+    apply,
+    query_times,
+    random_windows,
+    with_params,
+)
 
-MODELS = pytest.mark.parametrize("config", [FORECASTER, RICH_FORECASTER], ids=["paper", "rich"])
+MODELS = pytest.mark.parametrize(
+    "config", [FORECASTER, RICH_FORECASTER, QUERYING_FORECASTER], ids=["paper", "rich", "querying"]
+)
 
 
 @MODELS
@@ -21,7 +32,7 @@ def test_shape_and_type(config):
     model, variables = with_params(config)
     windows = random_windows()
     out = apply(model, variables, windows, query_times(windows))
-    chex.assert_shape(out, (3, 5, len(LEVELS) if config is RICH_FORECASTER else 1))
+    chex.assert_shape(out, (3, 5, 1 if config is FORECASTER else len(LEVELS)))
     chex.assert_type(out, jnp.float32)
     chex.assert_tree_all_finite(out)
 
@@ -138,8 +149,9 @@ def test_constant_series_are_answered_exactly(config):
         chex.assert_trees_all_equal(out, jnp.full_like(out, constant))
 
 
-def test_quantiles_never_cross():
-    model, variables = with_params(RICH_FORECASTER)
+@pytest.mark.parametrize("config", [RICH_FORECASTER, QUERYING_FORECASTER])
+def test_quantiles_never_cross(config):
+    model, variables = with_params(config)
     for seed in range(10):
         windows = random_windows(seed)
         out = apply(model, variables, windows.replace(values=windows.values * 10.0 ** (seed - 5)), query_times(windows))
@@ -187,11 +199,39 @@ def test_positional_encoding_tells_windows_apart():
             chex.assert_shape(variables["params"]["position"], (FORECASTER.windows - 1, 2 * FORECASTER.local.width))
 
 
-def test_gradients_reach_every_parameter():
-    model, variables = with_params(RICH_FORECASTER)
+def test_with_query_layers_fim_l_keeps_its_decoder_and_has_no_part_in_the_answer():
+    model, variables = with_params(QUERYING_FORECASTER)
+    params = variables["params"]
+    alone = jax.eval_shape(lambda key: init_params(build_model(QUERYING_FORECASTER.local), key), jax.random.key(0))
+    chex.assert_trees_all_equal_shapes(params["local"], alone)
+    assert not {"summary", "extractor", "rescale"} & set(params)
+    windows = random_windows()
+    other = {
+        **params,
+        "local": {**params["local"], "projection": jax.tree.map(jnp.zeros_like, params["local"]["projection"])},
+    }
+    times = query_times(windows)
+    chex.assert_trees_all_equal(
+        apply(model, {"params": other}, windows, times), apply(model, variables, windows, times)
+    )
+
+
+def test_each_query_time_is_answered_by_itself():
+    model, variables = with_params(QUERYING_FORECASTER)
+    windows = random_windows()
+    times = query_times(windows)
+    alone = jnp.concatenate([apply(model, variables, windows, times[:, [i]]) for i in range(times.shape[1])], axis=1)
+    chex.assert_trees_all_close(alone, apply(model, variables, windows, times), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("config", [RICH_FORECASTER, QUERYING_FORECASTER])
+def test_gradients_reach_every_parameter(config):
+    model, variables = with_params(config)
     windows = random_windows()
     grads = jax.grad(lambda v: jnp.sum(apply(model, v, windows, query_times(windows)) ** 2))(variables)
     dead = [p for p, g in jax.tree_util.tree_leaves_with_path(grads) if not np.any(g)]
+    if config is QUERYING_FORECASTER:  # FIM-l's decoder is not asked
+        dead = [p for p in dead if not {"trunk_embedding", "trunk_mlp", "projection"} & {k.key for k in p}]
     # The key projections' biases shift all logits alike, which softmax does not see.
     assert not [p for p in map(jax.tree_util.keystr, dead) if not p.endswith("['key']['bias']")], dead
 

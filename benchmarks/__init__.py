@@ -1,0 +1,1 @@
+"""Speed and memory of fimjax, side by side with its peers."""

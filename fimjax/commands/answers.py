@@ -1,0 +1,116 @@
+"""The commands that read series from a file and write a table of answers, and perhaps a picture of it."""
+
+import argparse
+import contextlib
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from fimjax.commands.files import STANDARD, check_picture, check_table, read_table, write_table
+from fimjax.commands.guess import guess_roles, is_id_name
+from fimjax.commands.messages import CommandError, say
+from fimjax.commands.model import load_model
+from fimjax.commands.progress import showing_progress
+from fimjax.commands.series import Series, describe, read_series
+from fimjax.files import replacing
+from fimjax.forecasting.inputs import read_inputs
+from fimjax.forecasting.panel import InputError
+
+if TYPE_CHECKING:
+    from fimjax.forecasting.forecaster import Forecaster
+
+
+def answer_file(arguments: argparse.Namespace) -> None:
+    """Reads, answers and writes; what can be refused is refused before the model is loaded."""
+    output = None if arguments.output == STANDARD else Path(arguments.output)
+    picture = None if arguments.plot is None else Path(arguments.plot)
+    check_outputs(arguments.input, output, picture)
+    try:
+        series = read_file(arguments)
+        model = load_model(arguments.model)
+        with showing_progress(arguments.quiet) as progress:
+            model.progress = progress
+            answers = ask(model, series, arguments)
+        write(answers, series, arguments, output, picture)
+    except InputError as error:
+        raise CommandError(str(error)) from error
+
+
+def check_outputs(source: str, output: Path | None, picture: Path | None) -> None:
+    """Refuses outputs that cannot be written."""
+    if output is not None:
+        check_table(output)
+        if source != STANDARD and output.exists() and Path(source).exists() and output.samefile(source):
+            raise CommandError(f"--output: {output} is the file with the series, which would be lost")
+    if picture is not None:
+        check_picture(picture)
+
+
+def read_file(arguments: argparse.Namespace) -> Series:
+    """The series of a file; says what was taken for what."""
+    table = read_table(arguments.input, arguments.format, lambda name: is_id_name(name, arguments.id))
+    roles = guess_roles(table, arguments.id, arguments.time, arguments.target)
+    name = "series" if arguments.input == STANDARD else Path(arguments.input).name.partition(".")[0]
+    keep_numbers = isinstance(arguments.freq, int | float)
+    series = read_series(table, roles, name, arguments.date_format, keep_numbers)
+    if not arguments.quiet:
+        inputs = read_inputs(series.frame, arguments.freq, arguments.season_length, *series.columns.values())
+        if series.was_sorted:
+            say("the rows of the file are not in the order of time: sorted")
+        say(describe(roles, inputs, [column for column in table.columns if column not in roles]))
+    return series
+
+
+def ask(model: "Forecaster", series: Series, arguments: argparse.Namespace) -> pd.DataFrame:
+    """The library's answer to a command."""
+    settings = {
+        "freq": arguments.freq,
+        "season_length": arguments.season_length,
+        "nonnegative": arguments.nonnegative,
+        "bounds": arguments.bounds and tuple(arguments.bounds),
+        **series.columns,
+    }
+    if arguments.command == "anomalies":
+        return model.detect_anomalies(
+            series.frame, arguments.level, h=arguments.h, n_windows=arguments.windows, **settings
+        )
+    settings |= {"level": arguments.level, "quantiles": arguments.quantiles}
+    if arguments.command == "interpolate":
+        return model.interpolate(series.frame, **settings)
+    if arguments.command == "backtest":
+        return model.cross_validation(
+            series.frame, arguments.h, n_windows=arguments.windows, step_size=arguments.step, **settings
+        )
+    return model.forecast(series.frame, arguments.h, **settings)
+
+
+def write(
+    answers: pd.DataFrame, series: Series, arguments: argparse.Namespace, output: Path | None, picture: Path | None
+) -> None:
+    """Writes the table and the picture; both files appear only when both are complete."""
+    spelled = series.spell(answers)
+    with contextlib.ExitStack() as files:
+        if picture is not None:
+            draw(
+                answers,
+                series,
+                arguments.max_plots,
+                files.enter_context(replacing(picture)),
+                picture.suffix[1:].lower(),
+            )
+        if output is not None:
+            write_table(spelled, output, files.enter_context(replacing(output)))
+    if output is None:
+        write_table(spelled, None)
+    written = [str(path) for path in (output, picture) if path is not None]
+    if written and not arguments.quiet:
+        say(f"wrote {' and '.join(written)}")
+
+
+def draw(answers: pd.DataFrame, series: Series, max_series: int, path: Path, format: str) -> None:
+    """The picture of answers; what it looks like goes by their columns."""
+    from fimjax.forecasting.plot import plot
+
+    figure = plot(series.frame, answers, max_ids=max_series, **series.columns)
+    figure.savefig(path, format=format)

@@ -1,0 +1,21 @@
+"""The model that a command is asked to use."""
+
+from typing import TYPE_CHECKING
+
+from fimjax.commands.messages import CommandError
+
+if TYPE_CHECKING:
+    from fimjax.forecasting.forecaster import Forecaster
+
+
+def load_model(source: str | None) -> "Forecaster":
+    """A bundled model by name, or one in a folder; what it compiles is kept for the next process."""
+    from fimjax.forecasting.cache import use_compile_cache
+    from fimjax.forecasting.forecaster import Forecaster
+    from fimjax.forecasting.pretrained import PretrainedError
+
+    use_compile_cache()
+    try:
+        return Forecaster.from_pretrained(source)
+    except PretrainedError as error:
+        raise CommandError(str(error)) from error

@@ -1,0 +1,43 @@
+"""`fimjax models`: what ships with fimjax."""
+
+from importlib.resources import files
+from typing import Any
+
+from fimjax.commands.messages import CommandError, say
+
+COLUMNS = ("name", "parameters", "size", "fimjax", "steps", "trained for", "")
+
+
+def list_models() -> None:
+    """Prints a line for each bundled model; the default one is marked."""
+    from fimjax.forecasting.pretrained import DEFAULT, WEIGHTS, PretrainedError, bundled
+
+    try:
+        models = bundled()
+    except PretrainedError as error:
+        raise CommandError(str(error)) from error
+    if not models:
+        say("this version of fimjax has no bundled weights: give --model the folder of saved weights or of a run")
+        return
+    rows = [COLUMNS]
+    for name, about in models.items():
+        size = len(files("fimjax.weights").joinpath(name, WEIGHTS).read_bytes())
+        rows.append((*describe(name, about, size), "default" if name == DEFAULT else ""))
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+def describe(name: str, about: dict[str, Any], size: int) -> tuple[str, ...]:
+    """The cells of a model's line, with - for what its config.json does not say."""
+    number = lambda key: f"{about[key]:,}" if isinstance(about.get(key), int) else "-"
+    seconds = about.get("seconds")
+    hours = f"{seconds / 3600:.1f} h" if isinstance(seconds, int | float) else "-"
+    return (
+        name,
+        number("parameters"),
+        f"{size / 1e6:.1f} MB",
+        str(about.get("fimjax", "-")),
+        number("steps"),
+        hours,
+    )

@@ -1,0 +1,88 @@
+"""A series at any time: FIM-l tells what lies between its observations, FIM what comes after them and came before."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fimjax.forecasting.blending import Blend, cut_windows
+from fimjax.forecasting.engine import Network, Request, answer
+from fimjax.forecasting.program import forecast_windows, interpolate_window
+from fimjax.forecasting.rollout import roll_out
+from fimjax.nn.head import median_index
+
+
+class Question(NamedTuple):
+    """A series, and the times at which it is asked for."""
+
+    times: np.ndarray  # [n], float64, in steps, rising
+    values: np.ndarray  # [n], float64, finite
+    season: int  # 1 = none or unknown
+    queries: np.ndarray  # [Q], float64, in steps, in any order
+
+
+def answer_questions(network: Network, questions: list[Question]) -> list[np.ndarray]:
+    """What a network says [Q, columns] of each series at its times.
+
+    Before the first observation a series is forecast backwards: the past of the mirrored series is its future.
+    """
+    answers = [np.empty((len(q.queries), network.columns)) for q in questions]
+    for part, ask in ((_after, _forecast), (_before, _backcast), (_between, _interpolate)):
+        places = [part(q) for q in questions]
+        asked = [i for i, place in enumerate(places) if len(place)]
+        parts = [questions[i]._replace(queries=questions[i].queries[places[i]]) for i in asked]
+        for i, out in zip(asked, ask(network, parts)):
+            answers[i][places[i]] = out
+    return answers
+
+
+def _after(q: Question) -> np.ndarray:
+    return np.flatnonzero(q.queries > q.times[-1])
+
+
+def _before(q: Question) -> np.ndarray:
+    return np.flatnonzero(q.queries < q.times[0])
+
+
+def _between(q: Question) -> np.ndarray:
+    return np.flatnonzero((q.queries >= q.times[0]) & (q.queries <= q.times[-1]))
+
+
+def _forecast(network: Network, questions: list[Question]) -> list[np.ndarray]:
+    config = network.config
+    requests = [to_request(q, config.prior.min_window_steps, config.prior.max_window_steps) for q in questions]
+    ask = lambda asked: list(answer(forecast_windows, network, (recent(r, config.model.windows - 1) for r in asked)))
+    return roll_out(ask, requests, median_index(config.model.quantile_levels), network.outputs)
+
+
+def to_request(q: Question, shortest: int, longest: int) -> Request:
+    """What FIM reads to forecast: windows as long as what is asked for, within the lengths that it was trained on."""
+    queries = q.queries - q.times[-1]
+    steps = min(max(int(np.ceil(queries.max() - 1e-6)), shortest), longest)
+    return Request(q.times - q.times[-1], q.values, steps, q.season, queries)
+
+
+def recent(request: Request, windows: int) -> Request:
+    """A request with no more of its past than the last windows hold."""
+    first = np.searchsorted(request.times, -(windows * request.steps) + 1e-9, side="right")
+    return request._replace(times=request.times[first:], values=request.values[first:])
+
+
+def _backcast(network: Network, questions: list[Question]) -> list[np.ndarray]:
+    mirrored = [Question(-q.times[::-1], q.values[::-1], q.season, -q.queries) for q in questions]
+    signs = np.where(np.arange(network.columns) < network.outputs, 1.0, -1.0)  # slopes turn with time
+    return [out * signs for out in _forecast(network, mirrored)]
+
+
+def _interpolate(network: Network, questions: list[Question]) -> list[np.ndarray]:
+    blends = [Blend(q.queries, network) for q in questions]
+    cuts = [cut_windows(q.times, q.queries, network.config.prior.slots) for q in questions]
+    requests = (
+        Request(q.times[cut.points] - cut.last, q.values[cut.points], 1, q.season, q.queries[cut.queries] - cut.last)
+        for q, windows in zip(questions, cuts)
+        for cut in windows
+    )
+    found = answer(interpolate_window, network, requests)
+    for blend, windows in zip(blends, cuts):
+        for cut in windows:
+            blend.add(cut, next(found))
+    return [blend.result() for blend in blends]

@@ -1,0 +1,421 @@
+import datetime
+import importlib.util
+import pickle
+import sys
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+from matplotlib import colors, rcParams
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.dates import date2num, num2date
+from matplotlib.patches import Rectangle
+
+from fimjax.forecasting.panel import InputError
+from fimjax.forecasting.plot import plot
+
+N, H = 40, 6
+WIDTHS = {80: 1.0, 95: 2.0}
+
+
+def series(ids=("a",), n=N, start="2020-01-31", freq="ME"):
+    stamps = pd.date_range(start, periods=n, freq=freq)
+    return pd.concat(
+        [pd.DataFrame({"unique_id": id, "ds": stamps, "y": np.arange(n) + 100.0 * i}) for i, id in enumerate(ids)]
+    )
+
+
+def with_levels(df, model="FIM", levels=(80, 95), shift=0.0):
+    """Adds a model's answers at the rows of a frame."""
+    point = np.arange(len(df)) + shift
+    bounds = {}
+    for level in levels:
+        bounds |= {f"{model}-lo-{level}": point - WIDTHS[level], f"{model}-hi-{level}": point + WIDTHS[level]}
+    return df.assign(**{model: point}, **bounds)
+
+
+def forecast(df, h=H, freq="ME", **options):
+    ends = df.groupby("unique_id", sort=False)["ds"].max()
+    parts = [
+        pd.DataFrame({"unique_id": id, "ds": pd.date_range(end, periods=h + 1, freq=freq)[1:]})
+        for id, end in ends.items()
+    ]
+    return with_levels(pd.concat(parts, ignore_index=True), **options)
+
+
+def lines(axis, label):
+    return [line for line in axis.lines if line.get_label() == label]
+
+
+def line(axis, label):
+    (found,) = lines(axis, label)
+    return np.asarray(found.get_xdata(), float), np.asarray(found.get_ydata(), float)
+
+
+def bands(axis):
+    """Label, times from and to, and lowest and highest value of each shaded interval."""
+    found = []
+    for band in axis.collections:
+        if isinstance(band, PolyCollection):
+            corners = np.concatenate([path.vertices for path in band.get_paths()])
+            found.append((band.get_label(), *corners.min(axis=0), *corners.max(axis=0)))
+    return found
+
+
+def spans(axis):
+    boxes = [p for p in axis.patches if isinstance(p, Rectangle) and p.get_label() == "gap"]
+    return [(box.get_x(), box.get_x() + box.get_width()) for box in boxes]
+
+
+def legend(figure):
+    assert not any(axis.get_legend() for axis in figure.axes)
+    return [text.get_text() for found in figure.legends for text in found.get_texts()]
+
+
+def ticks(figure, axis):
+    figure.draw_without_rendering()
+    return [text.get_text() for text in axis.get_xticklabels()]
+
+
+def test_a_forecast_is_a_line_with_nested_intervals():
+    df = series()
+    answers = forecast(df)
+    figure = plot(df, answers)
+    (axis,) = figure.axes
+    assert axis.get_title(loc="left") == "a"
+    np.testing.assert_array_equal(line(axis, "observed"), [date2num(df["ds"]), df["y"]])
+    np.testing.assert_array_equal(line(axis, "FIM"), [date2num(answers["ds"]), answers["FIM"]])
+    first, last = date2num(answers["ds"].iloc[[0, -1]])
+    assert bands(axis) == [("95 % interval", first, -2, last, 7), ("80 % interval", first, -1, last, 6)]
+    assert legend(figure) == ["observed", "FIM", "80 % interval", "95 % interval"]
+    figure.draw_without_rendering()
+
+
+def test_wider_intervals_are_paler():
+    figure = plot(series(), forecast(series()))
+    narrow, wide = figure.legends[0].get_patches()
+    assert narrow.get_alpha() > wide.get_alpha() > 0
+
+
+def test_quantiles_are_paired_about_the_median():
+    df = series()
+    quantiles = {2.5: -3.0, 10: -2.0, 50: 0.0, 90: 2.0, 97.5: 3.0, 99: 4.0}
+    answers = forecast(df, levels=())
+    answers = answers.assign(**{f"FIM-q-{q:g}": answers["FIM"] + shift for q, shift in quantiles.items()})
+    (axis,) = plot(df, answers).axes
+    assert [(label, low) for label, _, low, *_ in bands(axis)] == [("95 % interval", -3), ("80 % interval", -2)]
+    np.testing.assert_array_equal(line(axis, "FIM-q-99")[1], answers["FIM-q-99"])
+    assert len(axis.lines) == 3
+    (axis,) = plot(df, answers.drop(columns="FIM")).axes  # the median is as good
+    np.testing.assert_array_equal(line(axis, "FIM")[1], answers["FIM-q-50"])
+
+
+def test_some_intervals_of_those_there_are():
+    df = series()
+    for level in (80, [80.0]):
+        (axis,) = plot(df, forecast(df), level=level).axes
+        assert [label for label, *_ in bands(axis)] == ["80 % interval"]
+    with pytest.raises(InputError, match="^level: the answers have no interval of 90 per cent; they have 80, 95$"):
+        plot(df, forecast(df), level=[80, 90])
+
+
+def test_infinite_bounds_are_left_out():
+    df = series()
+    answers = forecast(df, levels=(80,))
+    answers.loc[4:, "FIM-hi-80"] = np.inf
+    ((_, _, low, last, high),) = bands(plot(df, answers).axes[0])
+    assert (low, last, high) == (-1, date2num(answers["ds"][3]), 4)
+
+
+def test_one_step_ahead_is_seen():
+    df = series()
+    figure = plot(df, forecast(df, h=1))
+    (axis,) = figure.axes
+    (point,) = lines(axis, "FIM")
+    assert point.get_marker() == "." and point.get_markevery() == [0]
+    bars = [bar for bar in axis.collections if isinstance(bar, LineCollection)]
+    assert [bar.get_segments()[0][:, 1].tolist() for bar in bars] == [[-2, 2], [-1, 1]]
+
+
+def test_several_series_in_two_columns():
+    df = series("abcdefghijk")
+    answers = forecast(df)
+    figure = plot(df, answers, max_ids=5)
+    assert [axis.get_title(loc="left") for axis in figure.axes] == list("abcde")
+    assert figure.axes[0].get_gridspec().get_geometry() == (3, 2)
+    assert figure.get_supxlabel() == "5 of 11 series"
+    for i, axis in enumerate(figure.axes):
+        np.testing.assert_array_equal(line(axis, "observed")[1], np.arange(N) + 100 * i)
+        np.testing.assert_array_equal(line(axis, "FIM")[1], np.arange(H) + H * i)
+    assert len(legend(figure)) == 4
+    assert len(plot(df, answers).axes) == 8
+    assert plot(series("ab"), answers).get_supxlabel() == ""
+
+
+def test_the_series_asked_for_in_the_order_asked_for():
+    df = series("abcd")
+    titles = lambda **options: [axis.get_title(loc="left") for axis in plot(df, forecast(df), **options).axes]
+    assert titles(ids=["d", "b"]) == ["d", "b"]
+    assert titles(ids="c") == ["c"]
+    assert titles(ids=np.array(["b", "a", "c"]), max_ids=2) == ["b", "a", "c"]
+
+
+def test_series_that_have_answers_come_first():
+    df = series("abcd")
+    answers = forecast(df).query("unique_id in ('b', 'd')")
+    assert [axis.get_title(loc="left") for axis in plot(df, answers).axes] == ["b", "d"]
+    (axis,) = plot(df, answers, ids=["a"]).axes
+    assert len(axis.lines) == 1
+
+
+def test_series_alone_need_no_legend():
+    figure = plot(series("abc"))
+    assert [len(axis.lines) for axis in figure.axes] == [1, 1, 1]
+    assert not figure.legends
+
+
+def backtest(df, steps=(10, 20, 30), h=8):
+    parts = []
+    for _, rows in df.groupby("unique_id", sort=False):
+        for step in steps:
+            part = with_levels(rows.iloc[step : step + h], shift=step)
+            parts.append(part.assign(cutoff=rows["ds"].iloc[step - 1]))
+    return pd.concat(parts)
+
+
+def test_a_backtest_has_a_window_after_each_cut_off():
+    df = series("ab")
+    figure = plot(df, backtest(df, h=12))  # windows overlap
+    for axis in figure.axes:
+        windows = lines(axis, "FIM")
+        assert [window.get_ydata()[0] for window in windows] == [10, 20, 30]
+        np.testing.assert_array_equal(windows[1].get_xdata(), date2num(df["ds"].iloc[20:32]))
+        assert len(bands(axis)) == 6
+        cuts = lines(axis, "cut-off")
+        assert [cut.get_xdata()[0] for cut in cuts] == date2num(df["ds"].iloc[[9, 19, 29]]).tolist()
+        assert all(cut.is_dashed() for cut in cuts)
+        assert len(line(axis, "observed")[0]) == N
+    assert legend(figure) == ["observed", "FIM", "80 % interval", "95 % interval", "cut-off"]
+
+
+def test_an_interpolation_has_dots_and_shaded_gaps():
+    full = series()
+    missing = [0, 1, 5, 10, 11, 12, 38, 39]
+    answers = with_levels(full.assign(y=full["y"].mask(full.index.isin(missing))), levels=(95,))
+    for df in (answers[["unique_id", "ds", "y"]], full.drop(index=missing)):  # missing as NaN, or without a row
+        figure = plot(df, answers)
+        (axis,) = figure.axes
+        (dots,) = lines(axis, "observed")
+        assert dots.get_linestyle() == "None" and dots.get_marker() == "."
+        assert np.isfinite(dots.get_ydata()).sum() == N - len(missing)
+        x = date2num(full["ds"])
+        assert spans(axis) == [(x[4], x[6]), (x[9], x[13])]
+        assert len(line(axis, "FIM")[0]) == N
+        assert legend(figure) == ["observed", "FIM", "95 % interval", "gap"]
+
+
+def test_a_curve_between_observations_has_no_gaps():
+    t = np.arange(0, 10, 0.25)
+    y = np.where(t % 1 == 0, t, np.nan)
+    answers = pd.DataFrame({"unique_id": 0, "ds": t, "y": y, "FIM": t})
+    (axis,) = plot((np.arange(10.0), np.arange(10.0)), answers).axes
+    assert not spans(axis)
+
+
+def test_values_of_a_test_go_on_with_the_history():
+    df = series()
+    answers = forecast(df).assign(y=7.0)
+    (axis,) = plot(df, answers).axes
+    stamps, values = line(axis, "observed")
+    np.testing.assert_array_equal(stamps, date2num(pd.concat([df["ds"], answers["ds"]])))
+    np.testing.assert_array_equal(values[N:], 7)
+
+
+@pytest.mark.parametrize("has_values", [True, False])
+@pytest.mark.parametrize("kind", ["pandas", "objects", "polars"])
+def test_exactly_the_anomalies_are_marked(kind, has_values):
+    df = series("ab")
+    flags = np.zeros(2 * N, bool)
+    flags[[3, 17, N + 30]] = True
+    # Each was judged by a forecast of a few steps, but they are drawn as one.
+    answers = with_levels(df, levels=(95,)).assign(**{"FIM-anomaly": flags}, cutoff=df["ds"].shift(1))
+    answers = answers if has_values else answers.drop(columns="y")
+    if kind == "objects":
+        answers["FIM-anomaly"] = np.where(np.arange(2 * N) == 5, None, flags)
+    figure = plot(df, polars.from_pandas(answers) if kind == "polars" else answers)
+    a, b = figure.axes
+    x = date2num(df["ds"])
+    np.testing.assert_array_equal(line(a, "anomaly"), [x[[3, 17]], [3, 17]])
+    np.testing.assert_array_equal(line(b, "anomaly"), [x[[30]], [130]])
+    red, green, blue = colors.to_rgb(lines(a, "anomaly")[0].get_color())
+    assert red > 2 * max(green, blue)
+    assert lines(a, "observed")[0].get_linestyle() == "-"
+    assert len(line(a, "FIM")[0]) == N
+    assert legend(figure) == ["observed", "FIM", "95 % interval", "anomaly"]
+
+
+def test_answers_at_any_time_and_in_any_order():
+    answers = pd.DataFrame({"unique_id": 0, "ds": [11.5, 2.5, -1.0], "FIM": [3.0, 2.0, 1.0]})
+    (axis,) = plot([1.0, 2.0, 4.0] * 4, answers).axes
+    np.testing.assert_array_equal(line(axis, "FIM"), [[-1, 2.5, 11.5], [1, 2, 3]])
+    low, high = axis.get_xlim()
+    assert low < -1 and high > 11.5
+
+
+def test_several_models():
+    df = series()
+    answers = with_levels(forecast(df), model="AutoETS", levels=(80,), shift=5).assign(remark="text")
+    figure = plot(df, answers)
+    (axis,) = figure.axes
+    assert legend(figure) == ["observed", "FIM", "FIM 80 %", "FIM 95 %", "AutoETS", "AutoETS 80 %"]
+    assert lines(axis, "FIM")[0].get_color() != lines(axis, "AutoETS")[0].get_color()
+    assert len(bands(axis)) == 3
+    assert legend(plot(df, answers, models="AutoETS")) == ["observed", "AutoETS", "80 % interval"]
+    with pytest.raises(InputError, match="^models: there are no answers of 'ETS', only of 'FIM', 'AutoETS'$"):
+        plot(df, answers, models=["ETS"])
+
+
+def test_the_end_of_the_history():
+    df = series("ab")
+    df.loc[N - 2, "y"] = np.nan
+    for axis in plot(df, forecast(df), max_history=5).axes:
+        stamps, values = line(axis, "observed")
+        assert np.isfinite(values).sum() == 5 and stamps[0] == date2num(df["ds"].iloc[N - 6])
+        assert len(line(axis, "FIM")[0]) == H
+    (axis,) = plot(series(), backtest(series()), max_history=15).axes
+    assert [len(window.get_xdata()) for window in lines(axis, "FIM")] == [3, 8]
+    assert [cut.get_xdata()[0] for cut in lines(axis, "cut-off")] == [date2num(df["ds"].iloc[29])]
+    assert len(line(plot(df, max_history=500).axes[0], "observed")[0]) == N
+
+
+def test_polars_keeps_its_clocks():
+    zone = "America/New_York"
+    stamps = polars.datetime_range(datetime.datetime(2024, 3, 9), datetime.datetime(2024, 3, 11), "1h", eager=True)
+    stamps = stamps.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+    df = polars.DataFrame({"unique_id": ["a"] * 49, "ds": stamps, "y": np.arange(49.0)})
+    figure = plot(df.head(40), df.tail(9).rename({"y": "FIM"}))
+    (axis,) = figure.axes
+    np.testing.assert_array_equal(
+        line(axis, "observed")[0], date2num(np.datetime64("2024-03-09T00", "h") + np.arange(40))
+    )
+    assert ticks(figure, axis)
+    hours = {num2date(tick, stamps[0].tzinfo).hour for tick in axis.get_xticks()}
+    assert hours <= {0, 6, 12, 18}  # by the clocks of New York, which go forward on the 10th
+
+
+@pytest.mark.parametrize("id_type", [polars.String, polars.Categorical, polars.Int64])
+def test_frames_of_either_library_may_meet(id_type):
+    ids = [4, 7]
+    df = series(ids)
+    answers = forecast(df)
+    if id_type != polars.Int64:
+        df, answers = (x.astype({"unique_id": str}) for x in (df, answers))
+    df = polars.from_pandas(df).cast({"unique_id": id_type})
+    for axis in plot(df, answers).axes:
+        assert len(line(axis, "FIM")[0]) == H
+
+
+def test_dates_and_names_of_columns():
+    df = series(start="2024-01-01", freq="D")
+    answers = forecast(df, freq="D")
+    names = {"unique_id": "shop", "ds": "day", "y": "sales"}
+    df, answers = (x.assign(ds=x["ds"].dt.date).rename(columns=names) for x in (df, answers))
+    figure = plot(df, answers, id_col="shop", time_col="day", target_col="sales")
+    assert len(line(figure.axes[0], "FIM")[0]) == H
+    assert any("Feb" in tick for tick in ticks(figure, figure.axes[0]))
+
+
+def test_arrays():
+    rng = np.random.default_rng(0)
+    t = np.sort(rng.uniform(0, 5, 20))
+    answers = pd.DataFrame({"unique_id": [0, 0, 1, 1], "ds": [5.5, 6.5, 7.0, 7.5], "FIM": [1.0, 2.0, 3.0, 4.0]})
+    figure = plot([(t, t**2), (t, t**2, t > 1)], answers)
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["series 0", "series 1"]
+    (observed,) = lines(figure.axes[0], "observed")
+    assert observed.get_marker() == "." and observed.get_markevery() is None  # each point of an uneven series is seen
+    np.testing.assert_array_equal(line(figure.axes[1], "FIM"), [[7, 7.5], [3, 4]])
+    assert len(plot(rng.normal(size=(3, 10))).axes) == 3
+
+
+def test_whole_numbers_stay_whole():
+    figure = plot([1.0, 2.0, 5.0])
+    assert ticks(figure, figure.axes[0])[1:-1] == ["0", "1", "2"]  # the others are out of sight
+
+
+def test_points_between_missing_ones_are_seen():
+    (axis,) = plot([1.0, 2.0, np.nan, 3.0, np.nan, 4.0]).axes
+    assert lines(axis, "observed")[0].get_markevery() == [3, 5]
+
+
+def test_a_series_without_observations():
+    answers = pd.DataFrame({"unique_id": 0, "ds": [4, 5], "FIM": [np.nan, np.nan]})
+    figure = plot([np.nan] * 4, answers)
+    assert figure.axes[0].texts[0].get_text() == "no observation"
+    figure.draw_without_rendering()
+
+
+def test_names_are_not_formulas():
+    df = series(["$a^b$", "_b", "x" * 200])
+    answers = forecast(df, model="_F$", levels=())
+    figure = plot(df, answers)
+    figure.draw_without_rendering()
+    assert legend(figure) == ["observed", "_F$"]
+    assert len(figure.axes[2].get_title(loc="left")) == 48
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (dict(ids=["a", "z"]), "ids: there is no series 'z'"),
+        (dict(ids=[]), "ids: at least one must be drawn"),
+        (dict(max_ids=0), "max_ids=0: at least one must be drawn"),
+        (dict(max_history=1.5), "max_history=1.5: at least one must be drawn"),
+        (dict(answers=forecast(series("xy"))), "answers: none is for a series of df, which has 'a'"),
+        (
+            dict(answers=forecast(series()).drop(columns="ds")),
+            "answers: there is no column 'ds', only 'unique_id', 'FIM'",
+        ),
+        (
+            dict(answers=forecast(series())[["unique_id", "ds"]]),
+            "answers: no column is a model's, of 'unique_id', 'ds'",
+        ),
+        (dict(answers=[1.0, 2.0]), "answers: this list is not a frame of pandas or polars"),
+        (
+            dict(answers=forecast(series()).assign(ds=range(H))),
+            "answers: column 'ds' holds numbers, and the times of the",
+        ),
+        (
+            dict(answers=forecast(series()).assign(ds=pd.date_range("2030", periods=H, tz="UTC"))),
+            "answers: column 'ds' has a time zone, and the times of the series have none",
+        ),
+        (
+            dict(answers=pd.concat([forecast(series())] * 2)),
+            "answers: column 'ds' has 2023-05-31 .* for the second time",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn(change, message):
+    with pytest.raises(InputError, match=f"^{message}"):
+        plot(series("ab"), **{"answers": forecast(series("ab")), **change})
+
+
+def test_without_matplotlib(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert importlib.util.find_spec("matplotlib") is None
+    with pytest.raises(ImportError, match=r"^plotting needs matplotlib: pip install 'fimjax\[plot\]'$"):
+        plot([1.0, 2.0])
+
+
+def test_figures_show_themselves_and_leave_no_trace():
+    before = dict(rcParams)
+    figure = pickle.loads(pickle.dumps(plot([1.0, 2.0])))
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    assert dict(rcParams) == before
+    assert figure.canvas.manager is None  # pyplot would have given it one, and kept it
+
+
+def test_long_numbers_are_short():
+    figure = plot([-2e6, 0.0, 1.5e6])
+    figure.draw_without_rendering()
+    assert {"−2M", "0", "1M"} <= {text.get_text() for text in figure.axes[0].get_yticklabels()}
