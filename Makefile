@@ -6,7 +6,7 @@ BIN = .venv/bin
 # One XLA device for each core; compiled programs are kept between runs.
 TRAIN = $(BIN)/python train.py --cpu-devices -1 --compile-cache .cache/jax
 
-.PHONY: forecast test train gallery clean
+.PHONY: forecast test train weights pictures gallery clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -29,6 +29,15 @@ train: .venv/installed
 	rm -rf $(RUNS)
 	$(TRAIN) --config configs/tiny_fim_local.py --run $(RUNS)/fim_local
 	$(TRAIN) --config configs/tiny_fim.py --local $(RUNS)/fim_local --run $(RUNS)/fim
+
+# The weights that ship, made anew in one to two hours on two cores; goes on where it was stopped.
+weights: .venv/installed
+	$(TRAIN) --config configs/small_fim.py --run runs/small/fim --resume
+	$(BIN)/python -m fimjax.training.bundle runs/small/fim
+
+# The pictures of the README, by the code that stands beside them.
+pictures: .venv/installed
+	$(BIN)/python docs/pictures.py
 
 gallery: .venv/installed
 	$(BIN)/python -m fimjax.prior.gallery --out gallery.png

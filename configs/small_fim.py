@@ -1,17 +1,41 @@
-"""A FIM for CPUs on top of small_fim_local, whose weights ship as fim-small: query times attend to windows."""
+"""The FIM whose weights ship as fim-small: for CPUs, trained together with its FIM-l, both with quantiles."""
 
-import dataclasses
+from fimjax.config import Config, FIMConfig, FIMLocalConfig, PriorConfig, TrainingConfig
 
-from configs.small_fim_local import get_config as local_config
-from fimjax.config import Config, FIMConfig
+LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def get_config() -> Config:
-    local = local_config()
-    model = FIMConfig(local=local.model, windows=local.prior.windows, heads=4, layers=4, feedforward=2, query_layers=2)
-    training = dataclasses.replace(
-        local.training, steps=16_000, batch_size=128, learning_rate=1.5e-3, validate_every=500
+    local = FIMLocalConfig(
+        width=48,
+        heads=4,
+        layers=1,
+        feedforward=2,
+        projection=(2, 2, 2, 1),
+        quantile_levels=LEVELS,
+        time_waves=12,
+        season_harmonics=3,
     )
-    return dataclasses.replace(
-        local, model=model, prior=dataclasses.replace(local.prior, missing=0.3), training=training
+    model = FIMConfig(
+        local=local,
+        windows=9,
+        heads=4,
+        layers=4,
+        feedforward=2,
+        query_layers=2,
+        interpolation_weight=0.5,
+        freeze_local=False,
+    )
+    return Config(
+        model=model,
+        prior=PriorConfig(windows=9, slots=24, max_window_steps=64, missing=0.5),
+        training=TrainingConfig(
+            steps=8_000,
+            batch_size=128,
+            schedule="cosine",
+            learning_rate=1.5e-3,
+            warmup_steps=300,
+            average_decay=0.999,
+            validate_every=250,
+        ),
     )

@@ -44,8 +44,8 @@ def test_sizes():
     assert sizes == {  # FIM's count holds its FIM-l's
         "paper_fim_local": 22_465_281,
         "paper_fim": 22_465_281 + 27_456_256,
-        "small_fim_local": 393_657,
-        "small_fim": 393_657 + 527_570,
+        "small_fim_local": 135_225,
+        "small_fim": 606_018,
         "tiny_fim_local": 49_009,
         "tiny_fim": 49_009 + 58_442,
         "tiny_deeponet": 59_169,
@@ -66,7 +66,8 @@ def test_the_papers_configs_leave_the_additions_off():
         if path.stem.startswith("paper"):
             model = load_config(path).model
             local = getattr(model, "local", model)
-            assert local.season_harmonics == 0 and local.quantile_levels == ()
+            assert local.season_harmonics == local.time_waves == 0 and local.quantile_levels == ()
+            assert getattr(model, "query_layers", 0) == getattr(model, "interpolation_weight", 0) == 0
             assert not getattr(model, "learned_scale", False) and getattr(model, "freeze_local", True)
 
 

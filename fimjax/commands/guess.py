@@ -62,10 +62,11 @@ def guess_roles(
     targets = tuple(targets or ())
     _check_given(table, id, time, targets)
     table = table.drop(columns=[c for c in table.columns if c not in (id, time, *targets) and _is_clutter(table[c])])
-    guess = _Guess(table, targets)
-    id = id or guess.named_id(time)
+    guess, is_wide = _Guess(table, targets), len(targets) > 1
+    if id is None and not is_wide:
+        id = guess.named_id(time)
     time = time or guess.time(id)
-    if id is None and time is not None and table[time].duplicated().any():
+    if id is None and not is_wide and time is not None and table[time].duplicated().any():
         id = guess.group_id(time)
     return Roles(id, time, targets or guess.targets(id, time))
 
@@ -90,11 +91,10 @@ class _Guess:
         columns = [c for c in columns if c not in self._named(columns, TARGET_NAMES, _holds_numbers)]
         if dates := [c for c in columns if looks_like_dates(self.table[c])]:
             return _only(dates, "time", "--time")
-        if len(self._numeric(id)) > 1:
-            rising = [c for c in columns if self._rises(c, id)]
-            if rising:
+        if self.given or len(self._numeric(id)) > 1:  # a single column of numbers is the target
+            if rising := [c for c in columns if self._rises(c, id)]:
                 return _only(rising, "time", "--time")
-        if id is None and not self.given and len(self.table.columns) == len(self._numeric()) == 1:
+        if len(self.table.columns) == 1 and _holds_numbers(self.table.iloc[:, 0]):
             return None
         raise CommandError(f"none of the columns {_listed(self.table.columns)} holds times: give --time")
 

@@ -19,6 +19,9 @@ from fimjax.evaluation.datasets import Dataset
 from fimjax.evaluation.forecasts import LEVELS, Forecasts, level_column
 from fimjax.evaluation.published import has_seen
 
+BUNDLED = "fim"
+"""The model whose weights ship with fimjax."""
+
 
 class ForecastingInterface(Protocol):
     """What an object needs to take part. Optional besides: `trained_on`, names of data sets or competitions seen in
@@ -59,8 +62,9 @@ def find_contenders(
 ) -> list[Contender]:
     """Contenders by name of a statistical model, or by `label=target`, or by target alone.
 
-    A target is the folder of a training run, or `package.module:object` with the forecasting interface (or a class or
-    function that makes one when called without arguments).
+    A target is `fim` for the bundled weights, the folder of a training run or of saved weights, or
+    `package.module:object` with the forecasting interface (or a class or function that makes one when called without
+    arguments).
     """
     contenders = []
     for spec in specs:
@@ -94,32 +98,31 @@ def _split(spec: str) -> tuple[str, str]:
 
 
 def _load(spec: str, target: str, statistical: tuple[str, ...]) -> ForecastingInterface:
-    if Path(target).is_dir():
+    if ":" not in target and target != BUNDLED and not Path(target).is_dir():
+        raise EvaluationError(
+            f"model {spec!r} is unknown: neither {BUNDLED}, nor {', '.join(statistical)}, nor a folder, nor "
+            "package.module:object"
+        )
+    if target == BUNDLED or Path(target).is_dir():
         # Here, for JAX takes seconds to import, and statistical models do without.
         from fimjax.forecasting.forecaster import Forecaster
 
         try:
-            return Forecaster.from_pretrained(target)
+            return Forecaster.from_pretrained(None if target == BUNDLED else target)
         except Exception as error:  # Orbax has many ways to say that a folder is not a checkpoint
             raise EvaluationError(f"model {spec!r} cannot be loaded: {one_line(error)}") from error
-    module, colon, attribute = target.partition(":")
-    if colon:
-        try:
-            with _working_folder_importable():
-                found = getattr(importlib.import_module(module), attribute)
-                model = found if hasattr(found, "forecast") and not isinstance(found, type) else found()
-        except Exception as error:  # importing runs whatever the module holds
-            raise EvaluationError(f"model {spec!r} cannot be loaded: {one_line(error)}") from error
-        if not callable(getattr(model, "forecast", None)):
-            raise EvaluationError(f"model {spec!r}: a {type(model).__name__} has no method forecast")
-        if not isinstance(getattr(model, "version", None), str | None):
-            raise EvaluationError(f"model {spec!r}: its version is not text")
-        return model
-    if target == "fim":
-        raise EvaluationError("model 'fim': no weights come with this version; name a run, as in fim=runs/tiny/fim")
-    raise EvaluationError(
-        f"model {spec!r} is unknown: neither {', '.join(statistical)}, nor a folder, nor package.module:object"
-    )
+    module, _, attribute = target.partition(":")
+    try:
+        with _working_folder_importable():
+            found = getattr(importlib.import_module(module), attribute)
+            model = found if hasattr(found, "forecast") and not isinstance(found, type) else found()
+    except Exception as error:  # importing runs whatever the module holds
+        raise EvaluationError(f"model {spec!r} cannot be loaded: {one_line(error)}") from error
+    if not callable(getattr(model, "forecast", None)):
+        raise EvaluationError(f"model {spec!r}: a {type(model).__name__} has no method forecast")
+    if not isinstance(getattr(model, "version", None), str | None):
+        raise EvaluationError(f"model {spec!r}: its version is not text")
+    return model
 
 
 @contextlib.contextmanager

@@ -30,6 +30,7 @@ class Forecast:
     """The unseen window of B series, ready to be asked at any time."""
 
     h: jax.Array | None  # [B, D], h*_K, of which FIM-l's decoder tells the window
+    embedded: jax.Array  # [B, W, D], h_1 ... h_{K-1}, FIM-l's embeddings of the seen windows
     tokens: jax.Array  # [B, W, 2D], the encoded windows, of which the query decoder does
     seen: jax.Array  # [B, W], which of them have an observation
     value_map: Affine  # [B], from the series' units to the decoder's
@@ -94,10 +95,10 @@ class FIM(nn.Module):
         windows = windows.with_zeros_in_gaps()
         value_map, time_map, clock = fit_series(windows), windows.time_map(), windows.clock()
         values, times = value_map.normalise(windows.values), time_map.normalise(windows.times)
-        h = self.embed(values, times, windows.mask, clock)  # h_j: [B, W, D]
+        embedded = self.embed(values, times, windows.mask, clock)  # h_j: [B, W, D]
 
         statistics = window_statistics(values, times, windows.mask)
-        tokens = jnp.concatenate([h, self.scale_embedding(statistics)], axis=-1)
+        tokens = jnp.concatenate([embedded, self.scale_embedding(statistics)], axis=-1)
         seen = jnp.any(windows.mask, axis=-1)  # [B, W]
         encoded = self.window_encoder(tokens, seen)
         if self.config.positional_encoding:
@@ -108,7 +109,7 @@ class FIM(nn.Module):
             shift, log_scale = jnp.moveaxis(self.rescale(h.astype(jnp.float32)), -1, 0)
             value_map = value_map.then(Affine(shift, jnp.exp(jnp.clip(log_scale, -5.0, 5.0))))
         h = None if h is None else self.extractor(h)
-        return Forecast(h, encoded, seen, value_map, windows.target_map(), time_map, clock)
+        return Forecast(h, embedded, encoded, seen, value_map, windows.target_map(), time_map, clock)
 
     def decode(self, forecast: Forecast, query_times: jax.Array) -> jax.Array:
         """The unseen window at query_times [B, Q] -> [B, Q, L], in the units of the series."""
@@ -123,6 +124,17 @@ class FIM(nn.Module):
         else:
             out = self.local.decode(forecast.h, forecast.target_map.normalise(query_times), phases)
         return forecast.value_map.invert(out)
+
+    def interpolate(self, forecast: Forecast, windows: Windows, query_times: jax.Array) -> jax.Array:
+        """FIM-l's answer for each seen window at query_times [B, W, Q] -> [B, W, Q, L], in the units of the series."""
+        windows, count = windows.with_zeros_in_gaps(), windows.values.shape[1]
+        fold = lambda x: x.reshape(-1, x.shape[-1])
+        values, mask = fold(windows.values), fold(windows.mask)
+        to_window = fit_range(fold(windows.time_map().normalise(windows.times)), mask)
+        asked = fold(windows.time_map().normalise(query_times))
+        phases = self.local.phases(forecast.clock.repeat(count), asked)
+        out = self.local.decode(fold(forecast.embedded), to_window.normalise(asked), phases)
+        return fit_range(values, mask).invert(out).reshape(*query_times.shape, -1)
 
     def __call__(self, windows: Windows, query_times: jax.Array) -> jax.Array:
         """Forecasts each series at query_times [B, Q] -> [B, Q, L], in the units of the series."""

@@ -11,7 +11,7 @@ from fimjax.config import FIMLocalConfig
 from fimjax.nn.embedding import Embedding
 from fimjax.nn.head import apply_head, head_size
 from fimjax.nn.scaling import fit_range, zero_unobserved
-from fimjax.nn.season import Clock
+from fimjax.nn.season import Clock, waves
 from fimjax.nn.summary import SummaryAttention
 from fimjax.nn.transformer import TransformerEncoder
 from fimjax.nn.trunk import DenseBlock, Projection, TrunkMLP
@@ -107,4 +107,8 @@ class FIMLocal(nn.Module):
         return clock.phases(times, harmonics)
 
     def _time_features(self, times: jax.Array, phases: jax.Array | None) -> jax.Array:
-        return times[..., None] if phases is None else jnp.concatenate([times[..., None], phases], axis=-1)
+        """Time in the unit square, its waves and the season's phases, as far as the config asks for them."""
+        features = [times[..., None]]
+        if self.config.time_waves:
+            features.append(waves(0.5 * times, self.config.time_waves))
+        return jnp.concatenate(features + ([] if phases is None else [phases]), axis=-1)

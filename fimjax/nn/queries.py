@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from fimjax.nn.embedding import Embedding
-from fimjax.nn.season import Clock
+from fimjax.nn.season import Clock, waves
 from fimjax.nn.transformer import attention
 
 WAVES = 4
@@ -25,9 +25,8 @@ def query_features(ahead: jax.Array, clock: Clock, phases: jax.Array | None) -> 
     Returns:
         [B, Q, 2 + 2 * WAVES + F]
     """
-    angles = 2 * jnp.pi * ahead[..., None] * jnp.arange(1.0, WAVES + 1)[None, None]
     steps = jnp.broadcast_to(-jnp.log(clock.step)[:, None], ahead.shape)
-    features = [ahead[..., None], steps[..., None], jnp.sin(angles), jnp.cos(angles)]
+    features = [ahead[..., None], steps[..., None], waves(ahead, WAVES)]
     return jnp.concatenate(features + ([] if phases is None else [phases]), axis=-1)
 
 

@@ -5,6 +5,13 @@ import jax.numpy as jnp
 from flax import struct
 
 
+def waves(turns: jax.Array, count: int) -> jax.Array:
+    """Sines and cosines of the first multiples of an angle, given in turns: [...] -> [..., 2 * count]."""
+    multiples = jnp.arange(1, count + 1, dtype=jnp.float32).reshape((1,) * turns.ndim + (count,))
+    angles = 2 * jnp.pi * turns[..., None] * multiples
+    return jnp.concatenate([jnp.sin(angles), jnp.cos(angles)], axis=-1)
+
+
 @struct.dataclass
 class Clock:
     """What turns a time into a phase of the season; fields have one entry for each leading index of the times."""
@@ -27,12 +34,10 @@ class Clock:
         """
         steps = (times - self.origin[..., None]) / self.step[..., None]
         season = self.season.astype(jnp.float32)[..., None]
-        multiples = jnp.arange(1, harmonics + 1, dtype=jnp.float32)
         # The remainder keeps the angle small: far from the origin, float32 would lose the phase.
         turns = jnp.mod(steps, season) / season
-        angles = 2 * jnp.pi * turns[..., None] * multiples.reshape((1,) * turns.ndim + (harmonics,))
         length = jnp.broadcast_to(jnp.log(season)[..., None], (*turns.shape, 1))
-        features = jnp.concatenate([jnp.sin(angles), jnp.cos(angles), length], axis=-1)
+        features = jnp.concatenate([waves(turns, harmonics), length], axis=-1)
         return jnp.where(season[..., None] > 1, features, 0.0)
 
     def repeat(self, count: int) -> "Clock":

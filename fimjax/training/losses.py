@@ -9,12 +9,15 @@ import jax.numpy as jnp
 from flax import struct
 
 from fimjax.config import TrainingConfig
-from fimjax.models.fim import FIM, fit_series
+from fimjax.models.fim import FIM, Forecast, fit_series
 from fimjax.nn.scaling import Affine, fit_range, safe_sqrt, zero_unobserved
 from fimjax.nn.season import Clock
 from fimjax.prior.sampler import Sample
 
 Params = dict[str, Any]
+
+WINDOW_CLIP = 2.5
+"""Targets of a FIM-l that learns beside FIM are clipped to so many ranges, of which two or three points say little."""
 
 
 def pinball(targets: jax.Array, quantiles: jax.Array, levels: tuple[float, ...]) -> jax.Array:
@@ -36,15 +39,18 @@ class Mean:
         return self.total / jnp.where(self.count > 0, self.count, 1.0)
 
 
+def mean_of_each(errors: jax.Array, valid: jax.Array) -> jax.Array:
+    """The mean error of each series over its valid places, zero where there are none: [B, Q], [B, Q] -> [B]."""
+    return jnp.sum(jnp.where(valid, errors, 0.0), axis=-1) / jnp.maximum(jnp.sum(valid, axis=-1), 1)
+
+
 def mean_over_series(errors: jax.Array, valid: jax.Array) -> Mean:
     """The mean error of each series over its valid places, then over series: each counts equally, long or short.
 
     Args:
         errors: [B, Q]; valid: [B, Q], bool; series without a valid place are not counted.
     """
-    places = jnp.sum(valid, axis=-1)
-    by_series = jnp.sum(jnp.where(valid, errors, 0.0), axis=-1) / jnp.maximum(places, 1)
-    return Mean(jnp.sum(by_series), jnp.sum(places > 0).astype(jnp.float32))
+    return Mean(jnp.sum(mean_of_each(errors, valid)), jnp.sum(jnp.any(valid, axis=-1)).astype(jnp.float32))
 
 
 def similarity_distance(predicted: jax.Array, true: jax.Array) -> jax.Array:
@@ -132,6 +138,23 @@ def make_loss(model: nn.Module, training: TrainingConfig) -> Callable[[Params, S
             true = model.apply({"params": params}, *(x[:, None] for x in window), past.clock(), method="embed")
             distance = similarity_distance(forecast.h, jax.lax.stop_gradient(true[:, 0]))
             errors = errors + model.config.similarity_weight * distance[:, None]
+        if model.config.interpolation_weight > 0:
+            errors = errors + model.config.interpolation_weight * seen_windows_error(params, sample, forecast)[:, None]
         return mean_over_series(errors, counted)
+
+    def seen_windows_error(params: Params, sample: Sample, forecast: Forecast) -> jax.Array:
+        """FIM-l's error [B] at the points of the past that the model may not see."""
+        past, count = sample.past(), sample.valid.shape[1] - 1
+        times, clean, noisy, valid, observed = (
+            x[:, :-1] for x in (sample.times, sample.clean, sample.noisy, sample.valid, sample.observed)
+        )
+        times = zero_unobserved(times, valid)
+        out = model.apply({"params": params}, forecast, past, times, method="interpolate")
+        fold = lambda x: x.reshape(-1, *x.shape[2:])
+        value_map = fit_range(fold(noisy), fold(observed))
+        asked = fold(valid & ~observed if levels else valid)
+        fields = (fold(x) for x in (out, clean, noisy))
+        errors, counted = prediction_errors(*fields, value_map, asked, levels, min(clip, WINDOW_CLIP))
+        return mean_of_each(*(x.reshape(-1, count * x.shape[-1]) for x in (errors, counted)))
 
     return forecasting_loss if isinstance(model, FIM) else interpolation_loss

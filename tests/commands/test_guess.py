@@ -91,6 +91,10 @@ def test_given_columns_settle_it():
     roles = guess_roles(table(text), time="timestamp", targets=["price"])
     assert roles == Roles("id", "timestamp", ("price",))
     assert "sales" not in roles and "price" in roles
+    assert guess_roles(table("x,amps\n1,1\n2,2\n"), targets=["amps"]) == Roles(None, "x", ("amps",))
+    assert guess_roles(table("amps\n1\n2\n"), targets=["amps"]) == Roles(None, None, ("amps",))
+    wide = table("id,date,a,b\nx,2020-01-01,1,2\nx,2020-01-02,1,2\n")
+    assert guess_roles(wide, targets=["a", "b"]) == Roles(None, "date", ("a", "b"))
     assert is_id_name("Store") and not is_id_name("Store", "other") and is_id_name("other", "other")
 
 

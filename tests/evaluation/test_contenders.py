@@ -5,6 +5,7 @@ import pytest
 from fimjax.evaluation.catalog import EvaluationError
 from fimjax.evaluation.contenders import Contender, ask, find_contenders
 from fimjax.evaluation.forecasts import require_finite
+from fimjax.forecasting.forecaster import Forecaster
 from tests.evaluation.examples import Broken, Repeater, make_dataset
 
 KNOWN = ("naive", "sicoum")
@@ -21,8 +22,7 @@ def test_contenders_by_name_and_by_object():
 @pytest.mark.parametrize(
     "specs, message",
     [
-        (["wizard"], "model 'wizard' is unknown: neither naive, sicoum"),
-        (["fim"], "model 'fim': no weights come with this version"),
+        (["wizard"], "model 'wizard' is unknown: neither fim, nor naive, sicoum"),
         (["naive", "naive"], "model 'naive' is asked for twice"),
         (["naive=tests.evaluation.examples:Repeater"], "'naive' is the name of a statistical model"),
         (["no.such.module:Model"], "cannot be loaded: ModuleNotFoundError: No module named 'no'"),
@@ -42,6 +42,11 @@ def test_a_model_that_cannot_be_had_is_refused_in_a_sentence(specs, message):
     with pytest.raises(EvaluationError, match=message) as error:
         find_contenders(specs, KNOWN, {})
     assert "\n" not in str(error.value)
+
+
+def test_fim_is_the_bundled_model():
+    (fim,) = find_contenders(["fim"], KNOWN, {})
+    assert fim.name == "fim" and fim.version == Forecaster.from_pretrained().version and not fim.trained_on
 
 
 def test_answers_may_come_in_any_order():

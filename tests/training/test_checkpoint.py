@@ -17,7 +17,7 @@ import pytest
 import fimjax.training.step as step_module
 from fimjax.config import ConfigError
 from fimjax.models import build_model, init_params
-from fimjax.training.checkpoint import CheckpointError, Checkpoints, load_params
+from fimjax.training.checkpoint import CheckpointError, Checkpoints, load_params, write_config
 from fimjax.training.loop import TrainingDiverged, train
 from fimjax.training.parallel import replicate
 from fimjax.training.step import init_state
@@ -185,8 +185,11 @@ def test_a_missing_run_is_named(tmp_path):
 
 
 def test_fim_takes_its_fim_l_from_a_run(tmp_path):
-    train(shorter(LOCAL_RUN, 3), tmp_path / "local", devices=ONE)
-    local = load_params(tmp_path / "local")[1]
+    local = fresh_params(LOCAL_RUN, seed=3)
+    checkpoints = Checkpoints(tmp_path / "local", LOCAL_RUN, ONE)
+    checkpoints.save(1, replicate(fresh_state(LOCAL_RUN, seed=3), ONE), {"loss": 1.0})
+    checkpoints.close()
+    write_config(tmp_path / "local", LOCAL_RUN)
     train(shorter(FROZEN_RUN, 3), tmp_path / "fim", devices=ONE, local_run=tmp_path / "local")
     config, params = load_params(tmp_path / "fim")
     assert config.model == FROZEN_RUN.model

@@ -9,10 +9,19 @@ import numpy as np
 import pytest
 
 from fimjax.models import build_model, init_params
-from fimjax.nn.scaling import Affine
+from fimjax.nn.scaling import Affine, fit_range
 from fimjax.prior.sampler import sample_group
 from fimjax.training.baselines import interpolate_linearly, repeat_last_window
-from fimjax.training.losses import make_loss, mean_over_series, pinball, prediction_errors, similarity_distance
+from fimjax.training.losses import (
+    WINDOW_CLIP,
+    fold_windows,
+    interpolate,
+    make_loss,
+    mean_over_series,
+    pinball,
+    prediction_errors,
+    similarity_distance,
+)
 from tests.examples import random_windows
 from tests.training.examples import LOCAL_RUN, OPERATOR_RUN, PRIOR, RICH_LOCAL_RUN, RICH_RUN
 
@@ -99,6 +108,30 @@ def test_the_similarity_loss_sends_no_gradient_into_the_true_embedding():
         return jax.jit(jax.grad(change))(jnp.zeros_like(sample.noisy[:, -1]))
 
     np.testing.assert_allclose(gradient(heavy), gradient(plain), rtol=1e-4, atol=1e-6)
+
+
+def test_a_fim_l_trained_beside_fim_has_its_own_loss_on_the_seen_windows():
+    """The weight adds FIM-l's error as its own training has it, averaged over each series' unobserved points."""
+    config = dataclasses.replace(RICH_RUN.model, similarity_weight=0.0)
+    sample = sample_group(jax.random.key(3), dataclasses.replace(PRIOR, missing=1.0, short_history=0.0))
+    losses = {}
+    for weight in (0.0, 0.5):
+        model = build_model(dataclasses.replace(config, interpolation_weight=weight))
+        params = init_params(model, jax.random.key(0))
+        losses[weight] = make_loss(model, RICH_RUN.training)(params, sample)
+    local = build_model(config.local)
+    past = jax.tree.map(lambda x: x[:, :-1] if x.ndim == 3 else x, sample)
+    folded = fold_windows(past)
+    out = interpolate(local, params["local"], folded)
+    unseen = folded["valid"] & ~folded["observed"]
+    value_map = fit_range(folded["noisy"], folded["observed"])
+    errors, counted = prediction_errors(
+        out, folded["clean"], folded["noisy"], value_map, unseen, config.quantile_levels, WINDOW_CLIP
+    )
+    by_series = lambda x: np.asarray(x).reshape(len(sample.season), -1)
+    expected = np.sum(by_series(errors * counted), axis=-1) / np.maximum(by_series(counted).sum(axis=-1), 1)
+    added = losses[0.5].total - losses[0.0].total
+    np.testing.assert_allclose(added, 0.5 * expected.sum(), rtol=1e-3)
 
 
 def test_linear_interpolation_is_numpys():

