@@ -65,7 +65,7 @@ class Arguments:
             sys.exit(f"output: there is no folder {self.output.resolve().parent}")
         if not self.quick:
             return self
-        return dataclasses.replace(self, series=(50, 200), batch=100, sample=6, repetitions=1, patience=20.0)
+        return dataclasses.replace(self, series=(50, 100), batch=100, sample=6, repetitions=1, patience=20.0)
 
 
 def tell(text: str) -> None:
@@ -73,10 +73,10 @@ def tell(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def measure_first(contenders: dict[str, dict], repetitions: int) -> dict[str, dict[str, list[float]]]:
+def measure_first(contenders: dict[str, dict], repetitions: int, discard: int) -> dict[str, dict[str, list[float]]]:
     """Seconds to the first forecast with a fresh and a warm cache, by contender; the contenders take turns."""
     found = {name: {"fresh": [], "warm": []} for name in contenders}
-    for repetition in range(-1, repetitions):
+    for repetition in range(-discard, repetitions):
         for name, settings in contenders.items():
             with tempfile.TemporaryDirectory() as cache:
                 for state in ("fresh", "warm") if repetition >= 0 else ("fresh",):
@@ -119,7 +119,7 @@ def measure_memory(
     found = {}
     for size in sizes:
         if size / rate > patience:
-            found[str(size)] = {"left_out": f"left out: about {size / rate / 60:,.0f} min"}
+            found[str(size)] = {"left_out": f"left out: about {size / rate:,.0f} s"}
             continue
         for _ in range(2 if name in COMPILED else 1):  # the last one counts
             with Worker(cache) as worker:
@@ -158,7 +158,7 @@ def measure(arguments: Arguments, folder: Path) -> dict[str, Any]:
         by_name["fimjax"]["note"] = f"weights: {label}"
         there["fimjax"]["model"] = source
 
-    for name, found in measure_first(there, arguments.repetitions).items():
+    for name, found in measure_first(there, arguments.repetitions, discard=0 if arguments.quick else 1).items():
         by_name[name]["first"] = found
     sizes = {name: arguments.sample if name == "auto_ets" else arguments.batch for name in there}
     for name, found in measure_speed(there, sizes, arguments.repetitions, folder / "cache").items():

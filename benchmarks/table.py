@@ -42,8 +42,8 @@ def speed_table(figures: dict[str, Any]) -> str:
             continue
         size, runs = of["speed"]["series"], of["speed"]["seconds"]
         middle = {group.name: statistics.median(run[group.name] for run in runs) for group in GROUPS}
-        parts = [f"{n / middle[group]:,.0f}" for group, n in counts(size).items()]
-        rows.append([name, f"{size:,}", spread([series_per_second(run, size) for run in runs], 0), *parts])
+        parts = [f"{n / middle[group]:,.1f}" for group, n in counts(size).items()]
+        rows.append([name, f"{size:,}", spread([series_per_second(run, size) for run in runs]), *parts])
     head = ["series per second", "measured on", "M4 as a whole", *(group.name for group in GROUPS)]
     return _layout(head, _excuse(rows, figures))
 

@@ -5,6 +5,7 @@ added is masked, so an answer depends neither on its batch nor on its neighbours
 does not grow with the number of series.
 """
 
+import dataclasses
 import functools
 import itertools
 from collections import defaultdict
@@ -18,13 +19,13 @@ from fimjax.config import Config
 from fimjax.forecasting.program import Params, Program, with_slopes
 from fimjax.nn.head import head_size
 
-CHUNK = 2048
-"""Series that are held at a time."""
+CHUNK, CHUNK_POINTS = 2048, 1_000_000
+"""Series, and points of theirs, that are held at a time."""
 
-BATCHES = (8, 64, 256)
-"""Batch sizes that are compiled."""
+BATCHES = (8, 32)
+"""Batch sizes that are compiled: what is computed of 32 series at a time stays within a processor's cache."""
 
-FEWEST_POINTS, FEWEST_QUERIES = 32, 8
+FEWEST_POINTS, FEWEST_QUERIES, SLOT_STEP = 32, 8, 8
 """Smallest shapes: below them, another program costs more than padding."""
 
 MOST_POINTS = 4096
@@ -34,7 +35,7 @@ LARGEST = np.finfo(np.float64).max
 
 
 class Network(NamedTuple):
-    """A FIM with its parameters, and whether it is asked for slopes besides its outputs."""
+    """A FIM with its parameters on the device, and whether it is asked for slopes besides its outputs."""
 
     config: Config
     params: Params
@@ -56,7 +57,7 @@ class Request(NamedTuple):
 
     times: np.ndarray  # [n], float64, in steps, rising, the last one 0
     values: np.ndarray  # [n], float64, finite
-    steps: int  # steps that a window lasts
+    steps: int | None  # steps that a window lasts; None if all of it is one window
     season: int  # 1 = none or unknown
     queries: np.ndarray  # [Q], in steps after the last observation
 
@@ -68,6 +69,7 @@ class Prepared(NamedTuple):
     values: np.ndarray
     shift: float
     scale: float
+    shape: tuple[int, int, int]  # points, queries and slots of a window, each rounded up
 
 
 @functools.cache
@@ -84,24 +86,30 @@ def answer(program: Program, network: Network, requests: Iterable[Request]) -> I
 
 def _answer_chunk(program: Program, network: Network, chunk: list[Request]) -> list[np.ndarray]:
     run = _compiled(with_slopes(program) if network.slopes else program)
-    prepared = [prepare(request) for request in chunk]
+    prepared = [prepare(request, network.config.prior.slots) for request in chunk]
     buckets = defaultdict(list)
-    for place, (request, series) in enumerate(zip(chunk, prepared)):
-        shape = _round_up(len(series.times), FEWEST_POINTS), _round_up(len(request.queries), FEWEST_QUERIES)
-        buckets[shape].append(place)
+    for place, series in enumerate(prepared):
+        buckets[series.shape].append(place)
     answers: list[np.ndarray] = [np.empty(0)] * len(chunk)
-    for (points, queries), places in buckets.items():
+    for (points, queries, slots), places in buckets.items():
+        config = _with_slots(network.config, slots)
         for batch in _batches(places):
             size = next(size for size in BATCHES if size >= len(batch))
             arrays = _pack([chunk[i] for i in batch], [prepared[i] for i in batch], size, points, queries)
-            out = np.asarray(run(network.config, network.params, *arrays), np.float64)
+            out = np.asarray(run(config, network.params, *arrays), np.float64)
             for row, place in enumerate(batch):
                 answers[place] = _restore(out[row, : len(chunk[place].queries)], prepared[place], network.outputs)
     return answers
 
 
-def prepare(request: Request) -> Prepared:
-    """Takes out the series' level and size in float64.
+@functools.cache
+def _with_slots(config: Config, slots: int) -> Config:
+    """The config with no more room in a window than is needed: empty slots cost as much as full ones."""
+    return dataclasses.replace(config, prior=dataclasses.replace(config.prior, slots=slots))
+
+
+def prepare(request: Request, slots: int) -> Prepared:
+    """Takes out the series' level and size in float64, and finds the shapes that have room for it.
 
     The model is indifferent to both but for rounding: numbers of 1e12 that differ in the last digits, or of 1e-40, come
     through.
@@ -113,7 +121,12 @@ def prepare(request: Request) -> Prepared:
     # Halves, so that the range of the largest numbers does not overflow.
     low, high = np.min(values), np.max(values)
     shift, scale = low / 2 + high / 2, high / 2 - low / 2
-    return Prepared(times, (values - shift) / (scale if scale > 0 else 1.0), float(shift), float(scale))
+    points, queries = _round_up(len(times), FEWEST_POINTS), _round_up(len(request.queries), FEWEST_QUERIES)
+    if request.steps is not None:
+        fullest = int(np.bincount(((0.5 - times) / request.steps).astype(np.int64)).max())
+        slots = min(-(-fullest // SLOT_STEP) * SLOT_STEP, slots)
+    shape = (points, queries, slots)
+    return Prepared(times, (values - shift) / (scale if scale > 0 else 1.0), float(shift), float(scale), shape)
 
 
 def _restore(out: np.ndarray, series: Prepared, outputs: int) -> np.ndarray:
@@ -133,7 +146,7 @@ def _pack(requests: list[Request], series: list[Prepared], size: int, points: in
         n = len(kept.times)
         times[row, :n], values[row, :n], mask[row, :n] = kept.times, kept.values, True
         query_times[row, : len(request.queries)] = request.queries
-        steps[row], season[row] = request.steps, request.season
+        steps[row], season[row] = request.steps or 1, request.season
     return [times, values, mask, steps, season, query_times]
 
 

@@ -1,5 +1,6 @@
 """A trained FIM as a forecaster of frames."""
 
+import functools
 import hashlib
 import itertools
 import warnings
@@ -24,7 +25,7 @@ from fimjax.forecasting.panel import InputError, check_count
 from fimjax.forecasting.pretrained import PretrainedError, load_pretrained, save_pretrained
 from fimjax.forecasting.program import Params, forecast_windows
 from fimjax.forecasting.timeline import Question, answer_questions
-from fimjax.nn.head import median_index
+from fimjax.nn.head import head_size, median_index
 
 Level = Sequence[float] | float | None
 Range = tuple[float | None, float | None] | None
@@ -206,7 +207,7 @@ class Forecaster:
             ids, times in the order given, and the derivative in the column of the model's name.
         """
         inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
-        median = engine.Network(self.config, self.params).outputs + median_index(self.config.model.quantile_levels)
+        median = head_size(self.config.model.quantile_levels) + median_index(self.config.model.quantile_levels)
         unit = 1.0 if inputs.panel.stamps[0].dtype.kind == "M" else float(inputs.frequency.step)
 
         def slopes(asked: Iterable[Asked], total: int) -> dict[str, np.ndarray]:
@@ -303,6 +304,11 @@ class Forecaster:
 
         return plot(df, answers, **options)
 
+    @functools.cached_property
+    def _device_params(self) -> Params:
+        """The parameters where they are needed, brought there once."""
+        return jax.device_put(self.params)
+
     def _backtest(self, inputs: Inputs, splits: list[Split], wanted: Wanted, limits: Bounds, mark: bool = False) -> Any:
         """A frame with the forecasts of all splits."""
         if not splits:
@@ -350,7 +356,7 @@ class Forecaster:
         """The median and the columns asked for, one series after the other."""
         levels = self.config.model.quantile_levels
         parts = []
-        for some in _chunks(self._answers(inputs, asked, total)):
+        for some in _chunks(self._answers(inputs, asked, total), len):
             answers = np.concatenate(some)  # [rows, L]
             columns = {self.name: answers[:, median_index(levels)], **wanted.columns(self.name, answers, levels)}
             parts.append({name: limits.clip(x) for name, x in columns.items()})
@@ -360,8 +366,8 @@ class Forecaster:
         self, inputs: Inputs, asked: Iterable[Asked], total: int, slopes: bool = False
     ) -> Iterator[np.ndarray]:
         """What the model says [Q, columns] of each series at the stamps asked for."""
-        network, done = engine.Network(self.config, self.params, slopes), 0
-        for chunk in _chunks(asked):
+        network, done = engine.Network(self.config, self._device_params, slopes), 0
+        for chunk in _chunks(asked, lambda a: len(a.stamps) + len(a.queries)):
             seen = [bool(np.isfinite(a.values).any()) for a in chunk]
             for a, ok in zip(chunk, seen):
                 if not ok:
@@ -386,10 +392,16 @@ def _window(arrays: list[np.ndarray], split: Split) -> np.ndarray:
     return arrays[split.series][split.cut : split.cut + split.h]
 
 
-def _chunks(items: Iterable[Any]) -> Iterator[list[Any]]:
-    """As many at a time as memory is meant for."""
-    items = iter(items)
-    while chunk := list(itertools.islice(items, engine.CHUNK)):
+def _chunks(items: Iterable[Any], size: Callable[[Any], int]) -> Iterator[list[Any]]:
+    """As many at a time as memory is meant for: by number, and by what each of them holds."""
+    chunk, held = [], 0
+    for item in items:
+        if chunk and (len(chunk) == engine.CHUNK or held + size(item) > engine.CHUNK_POINTS):
+            yield chunk
+            chunk, held = [], 0
+        chunk.append(item)
+        held += size(item)
+    if chunk:
         yield chunk
 
 

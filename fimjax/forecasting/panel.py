@@ -167,7 +167,9 @@ def to_values(x: np.ndarray, source: Source) -> np.ndarray:
         _refuse_objects(x, source)
     elif x.dtype.kind not in "iuf" and x.dtype.name != "bfloat16":  # which NumPy counts among the void types
         source.refuse(f"holds {KINDS.get(x.dtype.kind, x.dtype.name)}, not numbers,", 0)
-    values = np.where(pd.isna(x), np.nan, x).astype(np.float64) if x.dtype.kind == "O" else x.astype(np.float64)
+    if x.dtype.kind == "O":
+        x = np.where(pd.isna(x), np.nan, x)
+    values = x.astype(np.float64, copy=False)  # never written to
     infinite = np.isinf(values)
     if infinite.any():
         source.refuse("is infinite", infinite.argmax())
@@ -203,8 +205,10 @@ def to_stamps(x: np.ndarray, source: Source) -> np.ndarray:
     if kind == "f":
         if np.isinf(x).any():
             source.refuse("is infinite", np.isinf(x).argmax())
-        return x.astype(np.float64)
+        return x.astype(np.float64, copy=False)
     dtype = np.dtype("datetime64[ns]" if kind == "M" else np.int64)
+    if x.dtype == dtype:
+        return x
     stamps = x.astype(dtype)
     outside = stamps.astype(x.dtype) != x if kind == "M" else (stamps < 0) != (x < 0)
     if outside.any():

@@ -21,6 +21,8 @@ def roll_out(ask: Ask, requests: list[Request], median: int, outputs: int) -> li
         median: which of the outputs is the point forecast.
         outputs: how many columns are quantiles; what comes after them (slopes) is left as it is.
     """
+    if not any(_goes_on(r, 0.0, r) for r in requests):
+        return ask(requests)
     answers = [np.empty(0)] * len(requests)
     state = {i: (r, 0.0, None) for i, r in enumerate(requests)}  # request, time passed, spread at the window's end
     while state:

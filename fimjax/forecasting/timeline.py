@@ -77,7 +77,7 @@ def _interpolate(network: Network, questions: list[Question]) -> list[np.ndarray
     blends = [Blend(q.queries, network) for q in questions]
     cuts = [cut_windows(q.times, q.queries, network.config.prior.slots) for q in questions]
     requests = (
-        Request(q.times[cut.points] - cut.last, q.values[cut.points], 1, q.season, q.queries[cut.queries] - cut.last)
+        Request(q.times[cut.points] - cut.last, q.values[cut.points], None, q.season, q.queries[cut.queries] - cut.last)
         for q, windows in zip(questions, cuts)
         for cut in windows
     )

@@ -64,7 +64,7 @@ def test_level_and_size_of_the_numbers_do_not_matter(params, shift, scale):
 
 def test_the_largest_numbers_do_not_overflow(params):
     huge = request()._replace(values=np.array([-1.7e308, 1.7e308] * 10))
-    prepared = prepare(huge)
+    prepared = prepare(huge, 16)
     assert np.isfinite(prepared.values).all() and np.isfinite(prepared.scale)
 
 
@@ -76,7 +76,7 @@ def test_what_lies_before_the_windows_is_not_read(params):
 
 def test_dense_series_are_thinned_evenly_and_keep_their_last_point():
     times = np.linspace(-20, 0, 3 * MOST_POINTS)
-    kept = prepare(Request(times, np.sin(times), 8, 1, np.ones(1)))
+    kept = prepare(Request(times, np.sin(times), 8, 1, np.ones(1)), 16)
     assert len(kept.times) == MOST_POINTS and kept.times[-1] == 0 and np.diff(kept.times).max() < 0.02
 
 
