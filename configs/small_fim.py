@@ -30,7 +30,7 @@ def get_config() -> Config:
         model=model,
         prior=PriorConfig(windows=9, slots=24, max_window_steps=64, missing=0.5),
         training=TrainingConfig(
-            steps=8_000,
+            steps=6_500,
             batch_size=128,
             schedule="cosine",
             learning_rate=1.5e-3,

@@ -5,7 +5,7 @@ import pandas as pd
 
 from fimjax.evaluation.datasets import Dataset
 from fimjax.evaluation.forecasts import INTERVALS, LEVELS, Forecasts
-from fimjax.evaluation.metrics import SCORED, naive_scale, scrps
+from fimjax.evaluation.metrics import SCORED, scrps
 
 REFERENCES = ("sicoum", "seasonal_naive")
 """The models that others are compared with: the first one that has a score."""
@@ -33,12 +33,6 @@ def common_scores(relative: pd.DataFrame) -> pd.DataFrame:
     return relative.dropna(axis=1, how="all").dropna()
 
 
-def geometric_mean(scores: pd.DataFrame) -> pd.Series:
-    """Of each column."""
-    with np.errstate(divide="ignore"):
-        return np.exp(np.log(scores).mean())
-
-
 def seconds_per_thousand(metrics: pd.DataFrame, datasets: pd.Index) -> pd.Series:
     """Processor seconds for 1000 series of these data sets; only for models timed on all of them."""
     timed = metrics[metrics["dataset"].isin(datasets) & (metrics["cpu_seconds"] > 0)]
@@ -56,11 +50,6 @@ def mean_coverages(metrics: pd.DataFrame) -> pd.DataFrame:
         total = weights.sum(axis=0)
         rows[model] = np.where(total > 0, np.nansum(found * weights, axis=0) / np.where(total > 0, total, 1), np.nan)
     return pd.DataFrame.from_dict(rows, orient="index", columns=list(INTERVALS)).dropna()
-
-
-def naive_scales(dataset: Dataset) -> np.ndarray:
-    """naive_scale of each series: [N]."""
-    return np.array([naive_scale(history, dataset.info.season) for history in dataset.histories], dtype=float)
 
 
 def step_errors(dataset: Dataset, forecasts: Forecasts, scales: np.ndarray) -> np.ndarray:

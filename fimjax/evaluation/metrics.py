@@ -7,6 +7,7 @@ metric shares what it pools; a metric per series shares its value and 1, or 0 an
 """
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -101,3 +102,14 @@ def width(y: np.ndarray, lower: np.ndarray, upper: np.ndarray) -> Shares:
 def coverage_difference(coverages: dict[int, np.ndarray]) -> np.ndarray:
     """mean over intervals of |coverage - nominal|; `coverages` maps a nominal per cent to coverage."""
     return np.mean([np.abs(found - nominal / 100) for nominal, found in coverages.items()], axis=0)
+
+
+def naive_scales(histories: list[np.ndarray], season: int) -> np.ndarray:
+    """naive_scale of each series: [N]."""
+    return np.array([naive_scale(y, season) for y in histories], dtype=float)
+
+
+def geometric_mean(ratios: Any, axis: int) -> Any:
+    """exp(mean(log(ratios))), of an array or a frame."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.exp(np.log(ratios).mean(axis=axis))

@@ -13,15 +13,14 @@ from fimjax.evaluation.catalog import EvaluationError
 from fimjax.evaluation.datasets import Dataset
 from fimjax.evaluation.figures import (
     common_scores,
-    geometric_mean,
     mean_coverages,
-    naive_scales,
     relative_scores,
     seconds_per_thousand,
     series_scores,
     step_errors,
 )
 from fimjax.evaluation.forecasts import INTERVALS, Forecasts
+from fimjax.evaluation.metrics import geometric_mean, naive_scales
 from fimjax.evaluation.page import (
     Section,
     breakable,
@@ -139,7 +138,7 @@ class Report:
     def scales(self) -> dict[int, np.ndarray]:
         """naive_scales by the id() of a data set: once for all the models that answer it."""
         datasets = {id(dataset): dataset for dataset, _ in self.answers.values()}
-        return {key: naive_scales(dataset) for key, dataset in datasets.items()}
+        return {key: naive_scales(dataset.histories, dataset.info.season) for key, dataset in datasets.items()}
 
     def relative_section(self) -> Section:
         """Relative scores as a heat map, which is a table so that it can be searched and copied."""
@@ -156,7 +155,7 @@ class Report:
             other = f" <small>to {escape(references[name] or 'the best')}</small>" if references[name] != main else ""
             body.append(f'<tr><th scope="row">{escape(name)}{other}</th>{"".join(cells)}</tr>')
         common = common_scores(relative)
-        means = geometric_mean(common).reindex(relative.columns)
+        means = geometric_mean(common, axis=0).reindex(relative.columns)
         last = "".join(heat_cell(score, None, "geometric mean", model) for model, score in means.items())
         foot = f'<tr><th scope="row">geometric mean</th>{last}</tr>'
         head = "".join(f'<th scope="col">{breakable(model)}</th>' for model in relative.columns)
@@ -179,7 +178,7 @@ class Report:
         if common.empty:
             return Section(title, "This is empty, because no data set has a score of every model.", "")
         points = pd.DataFrame(
-            {"score": geometric_mean(common), "seconds": seconds_per_thousand(self.metrics, common.index)}
+            {"score": geometric_mean(common, axis=0), "seconds": seconds_per_thousand(self.metrics, common.index)}
         )
         points = points.reindex(common.columns).replace([np.inf, 0], np.nan)
         untimed = list(points.index[points.isna().any(axis=1)])

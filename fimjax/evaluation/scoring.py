@@ -28,7 +28,7 @@ def yardsticks(dataset: Dataset, seed: int = 0) -> Yardsticks:
     """Scales and naive forecasts of a data set."""
     season, horizon = dataset.info.season, dataset.info.horizon
     return Yardsticks(
-        scales=np.array([metrics.naive_scale(y, season) for y in dataset.histories]),
+        scales=metrics.naive_scales(dataset.histories, season),
         last_season=forecast_all(last_season, dataset.histories, season, horizon),
         last_value=forecast_all(last_value, dataset.histories, season, horizon),
         naive2=forecast_all(naive2, dataset.histories, season, horizon),

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from fimjax.evaluation.metrics import geometric_mean
 from fimjax.evaluation.published import MASE_TABLE, SCRPS_TABLE, SEEN, has_seen, read_published
 from fimjax.evaluation.scoring import bounds
 
@@ -141,9 +142,3 @@ def add_bounds(table: pd.DataFrame, column: str, draws: np.ndarray) -> None:
     """Adds the 95 % bounds of a column from its resamples [R, models]."""
     found = np.array([bounds(values) for values in draws.T])
     table[f"{column}, lo"], table[f"{column}, hi"] = found[:, 0], found[:, 1]
-
-
-def geometric_mean(ratios: np.ndarray, axis: int) -> np.ndarray:
-    """exp(mean(log(ratios)))"""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.exp(np.log(ratios).mean(axis=axis))
