@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 from fimjax.config import Config
+from fimjax.forecasting.levels import LARGEST
 from fimjax.forecasting.program import Params, Program, with_slopes
 from fimjax.nn.head import head_size
 
@@ -30,8 +31,6 @@ FEWEST_POINTS, FEWEST_QUERIES, SLOT_STEP = 32, 8, 8
 
 MOST_POINTS = 4096
 """Of more points within the model's windows, an evenly spread part is read."""
-
-LARGEST = np.finfo(np.float64).max
 
 
 class Network(NamedTuple):

@@ -4,6 +4,11 @@ from statistics import NormalDist
 
 import numpy as np
 
+HUGE = 2.0**40
+"""A power of two, by which numbers are divided without losing a digit."""
+
+LARGEST = np.finfo(np.float64).max
+
 
 def at_levels(quantiles: np.ndarray, trained: tuple[float, ...], wanted: tuple[float, ...]) -> np.ndarray:
     """Reads quantiles off the line through the trained ones, drawn on normal probability paper.
@@ -23,6 +28,15 @@ def at_levels(quantiles: np.ndarray, trained: tuple[float, ...], wanted: tuple[f
     if len(trained) < 2:
         return np.repeat(quantiles, len(wanted), axis=-1)
     z, x = (np.array([NormalDist().inv_cdf(level) for level in levels]) for levels in (trained, wanted))
-    left = np.clip(np.searchsorted(z, x, side="right") - 1, 0, len(z) - 2)
-    share = (x - z[left]) / (z[left + 1] - z[left])
-    return quantiles[..., left] * (1 - share) + quantiles[..., left + 1] * share
+    order = np.argsort(x, kind="stable")
+    left = np.clip(np.searchsorted(z, x[order], side="right") - 1, 0, len(z) - 2)
+    share = (x[order] - z[left]) / (z[left + 1] - z[left])
+    # Far from the largest number, so that neither a difference nor a tail is infinite.
+    unit = HUGE if np.abs(quantiles).max(initial=0.0) > LARGEST / HUGE else 1.0
+    quantiles = quantiles / unit
+    low, high = quantiles[..., left], quantiles[..., left + 1]
+    found = low + share * (high - low)
+    # What rises but for rounding is made to rise: past no neighbour, and past no other level.
+    found = np.clip(found, np.where(share < 0, -LARGEST / unit, low), np.where(share > 1, LARGEST / unit, high))
+    rising = np.maximum.accumulate(found, axis=-1) * unit
+    return rising[..., np.argsort(order)]

@@ -4,10 +4,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fimjax.forecasting.engine import LARGEST, Request
+from fimjax.forecasting.engine import Request
+from fimjax.forecasting.levels import LARGEST
 
 Ask = Callable[[list[Request]], list[np.ndarray]]
 """Answers requests, [Q, columns] each."""
+
+SLACK = 1e-6
+"""How far beyond a window's last step, by rounding, a time may be that is that step."""
 
 
 def roll_out(ask: Ask, requests: list[Request], median: int, outputs: int) -> list[np.ndarray]:
@@ -44,7 +48,8 @@ def roll_out(ask: Ask, requests: list[Request], median: int, outputs: int) -> li
             if count < len(sent.queries):
                 times = np.concatenate([request.times, _grid(request)]) - request.steps
                 values = np.concatenate([request.values, out[count:, median]])
-                spread = np.abs(out[-1, :outputs] - out[-1, median])
+                with np.errstate(over="ignore"):
+                    spread = np.minimum(np.abs(out[-1, :outputs] - out[-1, median]), LARGEST)
                 state[i] = (request._replace(times=times, values=values), passed + request.steps, spread)
     return answers
 
@@ -65,13 +70,13 @@ def _grid(request: Request) -> np.ndarray:
 
 
 def _goes_on(original: Request, passed: float, window: Request) -> bool:
-    return bool(original.queries.max(initial=0.0) > passed + window.steps)
+    return bool(original.queries.max(initial=0.0) > passed + window.steps + SLACK)
 
 
 def _mask(original: Request, passed: float, window: Request) -> np.ndarray:
     """Which queries lie in the window that begins when `passed` steps have passed."""
-    first = -np.inf if passed == 0 else passed
-    return (original.queries > first) & (original.queries <= passed + window.steps)
+    first = -np.inf if passed == 0 else passed + SLACK
+    return (original.queries > first) & (original.queries <= passed + window.steps + SLACK)
 
 
 def _within(original: Request, passed: float, window: Request) -> np.ndarray:

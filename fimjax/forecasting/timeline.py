@@ -7,7 +7,7 @@ import numpy as np
 from fimjax.forecasting.blending import Blend, cut_windows
 from fimjax.forecasting.engine import Network, Request, answer
 from fimjax.forecasting.program import forecast_windows, interpolate_window
-from fimjax.forecasting.rollout import roll_out
+from fimjax.forecasting.rollout import SLACK, roll_out
 from fimjax.nn.head import median_index
 
 
@@ -57,7 +57,7 @@ def _forecast(network: Network, questions: list[Question]) -> list[np.ndarray]:
 def to_request(q: Question, shortest: int, longest: int) -> Request:
     """What FIM reads to forecast: windows as long as what is asked for, within the lengths that it was trained on."""
     queries = q.queries - q.times[-1]
-    steps = min(max(int(np.ceil(queries.max() - 1e-6)), shortest), longest)
+    steps = min(max(int(np.ceil(queries.max() - SLACK)), shortest), longest)
     return Request(q.times - q.times[-1], q.values, steps, q.season, queries)
 
 
