@@ -42,6 +42,8 @@ class FIMLocalConfig:
     """Hidden widths of the projection phi_7, in multiples of d."""
     quantile_levels: tuple[float, ...] = ()
     """Levels of the quantile head; empty for the paper's value head."""
+    query_layers: int = 0
+    """Layers in which query times attend to the encoded points; 0 leads through one summary, trunk and projection."""
     time_waves: int = 0
     """Sines and cosines of time, of 1/2, 1, 3/2, ... periods in a window, beside time itself; 0 as in the paper."""
     season_harmonics: int = 0
@@ -58,6 +60,7 @@ class FIMLocalConfig:
         )
         _require(self.trunk_layers >= 1, "trunk_layers: at least 1 is needed")
         _require(min(self.projection, default=0) > 0, "projection: at least one hidden layer is needed")
+        _require(self.query_layers >= 0, "query_layers: must not be negative")
         _require(self.time_waves >= 0, "time_waves: must not be negative")
         _require(self.season_harmonics >= 0, "season_harmonics: must not be negative")
         _require_levels(self.quantile_levels, "quantile_levels")
@@ -86,7 +89,7 @@ class FIMConfig:
     learned_scale: bool = False
     """Predict a shift and a scale for the unseen window, so that the decoder stays in its trained range."""
     query_layers: int = 0
-    """Layers in which query times attend to the encoded windows; 0 leads through one summary and FIM-l's decoder."""
+    """Layers in which query times attend to windows and points; 0 leads through one summary and FIM-l's decoder."""
     interpolation_weight: float = 0.0
     """Weight of FIM-l's own loss on the seen windows beside the forecast's: with it both are trained at once."""
     freeze_local: bool = True
@@ -102,6 +105,10 @@ class FIMConfig:
         _require(self.similarity_weight >= 0, "similarity_weight: must not be negative")
         _require(self.query_layers >= 0, "query_layers: must not be negative")
         _require(self.interpolation_weight >= 0, "interpolation_weight: must not be negative")
+        _require(
+            not self.local.query_layers or (self.query_layers > 0 and not self.freeze_local),
+            "local.query_layers: a FIM-l without a summary in its training needs query_layers and freeze_local=False",
+        )
         _require(
             not (self.query_layers and (self.similarity_weight or self.learned_scale)),
             "query_layers: similarity_weight and learned_scale need the summary that query_layers does without",

@@ -30,9 +30,9 @@ class Forecast:
     """The unseen window of B series, ready to be asked at any time."""
 
     h: jax.Array | None  # [B, D], h*_K, of which FIM-l's decoder tells the window
-    embedded: jax.Array  # [B, W, D], h_1 ... h_{K-1}, FIM-l's embeddings of the seen windows
-    tokens: jax.Array  # [B, W, 2D], the encoded windows, of which the query decoder does
-    seen: jax.Array  # [B, W], which of them have an observation
+    points: jax.Array  # [B, W, T, 2D], FIM-l's encoded points of the seen windows
+    windows: jax.Array  # [B, W, 2D], the encoded windows
+    mask: jax.Array  # [B, W, T], which points were observed
     value_map: Affine  # [B], from the series' units to the decoder's
     target_map: Affine  # [B], takes the unseen window to the unit interval
     time_map: Affine  # [B], from time to windows since the forecast origin
@@ -62,7 +62,8 @@ class FIM(nn.Module):
     series, or, with `learned_scale`, in those of a shift and a scale predicted from the summary.
 
     The report's way from windows to an answer leads through one vector, h*_K, and FIM-l's decoder. With `query_layers`
-    each query time attends to all encoded windows instead; FIM-l then serves as the encoder, and still interpolates.
+    each query time attends to all encoded windows and their points instead, so that a season can be looked up where it
+    was last seen; FIM-l then serves as the encoder, and still interpolates.
     """
 
     config: FIMConfig
@@ -95,10 +96,10 @@ class FIM(nn.Module):
         windows = windows.with_zeros_in_gaps()
         value_map, time_map, clock = fit_series(windows), windows.time_map(), windows.clock()
         values, times = value_map.normalise(windows.values), time_map.normalise(windows.times)
-        embedded = self.embed(values, times, windows.mask, clock)  # h_j: [B, W, D]
+        h, points = self.embed(values, times, windows.mask, clock)
 
         statistics = window_statistics(values, times, windows.mask)
-        tokens = jnp.concatenate([embedded, self.scale_embedding(statistics)], axis=-1)
+        tokens = jnp.concatenate([h, self.scale_embedding(statistics)], axis=-1)
         seen = jnp.any(windows.mask, axis=-1)  # [B, W]
         encoded = self.window_encoder(tokens, seen)
         if self.config.positional_encoding:
@@ -109,46 +110,51 @@ class FIM(nn.Module):
             shift, log_scale = jnp.moveaxis(self.rescale(h.astype(jnp.float32)), -1, 0)
             value_map = value_map.then(Affine(shift, jnp.exp(jnp.clip(log_scale, -5.0, 5.0))))
         h = None if h is None else self.extractor(h)
-        return Forecast(h, embedded, encoded, seen, value_map, windows.target_map(), time_map, clock)
+        return Forecast(h, points, encoded, windows.mask, value_map, windows.target_map(), time_map, clock)
 
     def decode(self, forecast: Forecast, query_times: jax.Array) -> jax.Array:
         """The unseen window at query_times [B, Q] -> [B, Q, L], in the units of the series."""
         ahead = forecast.time_map.normalise(query_times)
         phases = self.local.phases(forecast.clock, ahead)
         if self.config.query_layers:
-            raw = self.query_decoder(query_features(ahead, forecast.clock, phases), forecast.tokens, forecast.seen)
+            memory, mask = recollect(forecast)
+            raw = self.query_decoder(query_features(ahead, forecast.clock, phases), memory, mask)
             out = apply_head(raw, self.config.quantile_levels)
             if self.is_initializing():
                 # FIM-l's own decoder has no part in this, but belongs to the model: it interpolates.
-                self.local.decode(forecast.tokens[:, 0, : self.config.local.width], ahead, phases)
+                self.local.decode_points(forecast.points[:, 0], forecast.mask[:, 0], ahead, phases)
         else:
             out = self.local.decode(forecast.h, forecast.target_map.normalise(query_times), phases)
         return forecast.value_map.invert(out)
 
     def interpolate(self, forecast: Forecast, windows: Windows, query_times: jax.Array) -> jax.Array:
-        """FIM-l's answer for each seen window at query_times [B, W, Q] -> [B, W, Q, L], in the units of the series."""
-        windows, count = windows.with_zeros_in_gaps(), windows.values.shape[1]
-        fold = lambda x: x.reshape(-1, x.shape[-1])
+        """FIM-l's answer for the last seen windows, as many as there are query times [B, W', Q] for.
+
+        Returns:
+            [B, W', Q, L], in the units of the series.
+        """
+        windows, count = windows.with_zeros_in_gaps(), query_times.shape[1]
+        fold = lambda x: x[:, -count:].reshape(-1, *x.shape[2:])
         values, mask = fold(windows.values), fold(windows.mask)
         to_window = fit_range(fold(windows.time_map().normalise(windows.times)), mask)
         asked = fold(windows.time_map().normalise(query_times))
         phases = self.local.phases(forecast.clock.repeat(count), asked)
-        out = self.local.decode(fold(forecast.embedded), to_window.normalise(asked), phases)
+        out = self.local.decode_points(fold(forecast.points), mask, to_window.normalise(asked), phases)
         return fit_range(values, mask).invert(out).reshape(*query_times.shape, -1)
 
     def __call__(self, windows: Windows, query_times: jax.Array) -> jax.Array:
         """Forecasts each series at query_times [B, Q] -> [B, Q, L], in the units of the series."""
         return self.decode(self.encode(windows), query_times)
 
-    def embed(self, values: jax.Array, times: jax.Array, mask: jax.Array, clock: Clock) -> jax.Array:
-        """FIM-l's embedding of each window, h_j.
+    def embed(self, values: jax.Array, times: jax.Array, mask: jax.Array, clock: Clock) -> tuple[jax.Array, jax.Array]:
+        """FIM-l's embedding of each window, h_j, and of its points.
 
         Args:
             values, times, mask: [B, W, T], values in units of the series, times in windows since the forecast origin.
             clock: [B], in the same unit of time.
 
         Returns:
-            [B, W, D]
+            [B, W, D] and [B, W, T, 2D]
         """
         batch, count, slots = values.shape
         values, times, mask = (x.reshape(batch * count, slots) for x in (values, times, mask))
@@ -156,8 +162,23 @@ class FIM(nn.Module):
         value_map = fit_range(values, mask)
         value_map = value_map.replace(scale=jnp.maximum(value_map.scale, NARROWEST_WINDOW))
         phases = self.local.phases(clock.repeat(count), times)
-        h = self.local.encode(value_map.normalise(values), fit_range(times, mask).normalise(times), mask, phases)
-        return h.reshape(batch, count, -1)
+        unit_square = value_map.normalise(values), fit_range(times, mask).normalise(times)
+        points = self.local.encode_points(*unit_square, mask, phases)
+        h = self.local.summarise(points, mask)
+        return h.reshape(batch, count, -1), points.reshape(batch, count, slots, -1)
+
+
+def recollect(forecast: Forecast) -> tuple[jax.Array, jax.Array]:
+    """All that query times may attend to: the windows, and every point together with its window.
+
+    Returns:
+        [B, W + W * T, 2D], and which of them stand for an observation [B, W + W * T].
+    """
+    windows, points, mask = forecast.windows, forecast.points, forecast.mask
+    placed = points + windows[:, :, None]  # a point knows its window's shape only, and its window where that lies
+    flat = placed.reshape(placed.shape[0], -1, placed.shape[-1])
+    seen = jnp.any(mask, axis=-1)
+    return jnp.concatenate([windows, flat], axis=1), jnp.concatenate([seen, mask.reshape(mask.shape[0], -1)], axis=1)
 
 
 def fit_series(windows: Windows) -> Affine:

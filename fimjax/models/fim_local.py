@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from fimjax.config import FIMLocalConfig
 from fimjax.nn.embedding import Embedding
 from fimjax.nn.head import apply_head, head_size
+from fimjax.nn.queries import QueryDecoder
 from fimjax.nn.scaling import fit_range, zero_unobserved
 from fimjax.nn.season import Clock, waves
 from fimjax.nn.summary import SummaryAttention
@@ -41,26 +42,40 @@ class FIMLocal(nn.Module):
         )
         self.branch_mlp = DenseBlock(c.width, self.dtype)  # phi_3
         self.summary = SummaryAttention(1, self.dtype)  # lambda_0
+        if c.query_layers:
+            self.query_decoder = QueryDecoder(
+                2 * c.width, c.query_layers, c.heads, c.feedforward, head_size(c.quantile_levels), self.dtype
+            )
+            return
         self.trunk_embedding = Embedding(c.width, self.dtype)  # phi_4
         self.trunk_mlp = TrunkMLP(c.width, c.trunk_layers, self.dtype)  # phi_5
         self.projection = Projection(  # phi_7
             tuple(n * c.width for n in c.projection), head_size(c.quantile_levels), self.dtype
         )
 
-    def encode(self, values: jax.Array, times: jax.Array, mask: jax.Array, phases: jax.Array | None = None):
-        """The window as one vector, h.
+    def encode_points(
+        self, values: jax.Array, times: jax.Array, mask: jax.Array, phases: jax.Array | None = None
+    ) -> jax.Array:
+        """Each point in the light of the others.
 
         Args:
             values, times: [B, T] in the unit square; mask: [B, T].
             phases: [B, T, F] of the season, if the config asks for them.
 
         Returns:
-            [B, D]; what an empty window gives is finite and means nothing.
+            [B, T, 2D]; what stands where nothing was observed means nothing.
         """
         values, times = zero_unobserved(values, mask), zero_unobserved(times, mask)
         embedded = [self.value_embedding(values[..., None]), self.time_embedding(self._time_features(times, phases))]
-        tokens = self.branch_encoder(jnp.concatenate(embedded, axis=-1), mask)  # [B, T, 2D]
-        return self.summary(self.branch_mlp(tokens), mask)
+        return self.branch_encoder(jnp.concatenate(embedded, axis=-1), mask)
+
+    def summarise(self, points: jax.Array, mask: jax.Array) -> jax.Array:
+        """The window as one vector, h: [B, T, 2D], [B, T] -> [B, D], finite and without meaning if it is empty."""
+        return self.summary(self.branch_mlp(points), mask)
+
+    def encode(self, values: jax.Array, times: jax.Array, mask: jax.Array, phases: jax.Array | None = None):
+        """From a window to its h [B, D]; arguments as of `encode_points`."""
+        return self.summarise(self.encode_points(values, times, mask, phases), mask)
 
     def decode(self, h: jax.Array, times: jax.Array, phases: jax.Array | None = None) -> jax.Array:
         """The function that h stands for, at any times.
@@ -73,6 +88,26 @@ class FIMLocal(nn.Module):
         """
         trunk = self.trunk_mlp(self.trunk_embedding(self._time_features(times, phases)))
         return apply_head(self.projection(h, trunk), self.config.quantile_levels)
+
+    def decode_points(
+        self, points: jax.Array, mask: jax.Array, times: jax.Array, phases: jax.Array | None = None
+    ) -> jax.Array:
+        """The function through encoded points, at any times.
+
+        With `query_layers` times attend to points [B, T, 2D]; else the points are summed up in h, and decoded from it.
+
+        Args:
+            times: [B, Q] in the unit square of the window; phases: [B, Q, F].
+
+        Returns:
+            [B, Q, L], float32: a value (L = 1) or rising quantiles.
+        """
+        if not self.config.query_layers:
+            return self.decode(self.summarise(points, mask), times, phases)
+        if self.is_initializing():
+            self.summarise(points, mask)  # no part of this answer, but FIM reads windows by it
+        raw = self.query_decoder(self._time_features(times, phases), points, mask)
+        return apply_head(raw, self.config.quantile_levels)
 
     def __call__(
         self,
@@ -94,8 +129,10 @@ class FIMLocal(nn.Module):
         chex.assert_rank([values, query_times], 2)
         values, times = zero_unobserved(values, mask), zero_unobserved(times, mask)
         value_map, time_map = fit_range(values, mask), fit_range(times, mask)
-        h = self.encode(value_map.normalise(values), time_map.normalise(times), mask, self.phases(clock, times))
-        return value_map.invert(self.decode(h, time_map.normalise(query_times), self.phases(clock, query_times)))
+        inputs = value_map.normalise(values), time_map.normalise(times), mask
+        points = self.encode_points(*inputs, self.phases(clock, times))
+        asked = time_map.normalise(query_times), self.phases(clock, query_times)
+        return value_map.invert(self.decode_points(points, mask, *asked))
 
     def phases(self, clock: Clock | None, times: jax.Array) -> jax.Array | None:
         """The season's features at these times, as far as the config asks for them."""

@@ -19,6 +19,9 @@ Params = dict[str, Any]
 WINDOW_CLIP = 2.5
 """Targets of a FIM-l that learns beside FIM are clipped to so many ranges, of which two or three points say little."""
 
+LEARNED_WINDOWS = 3
+"""Of how many windows of a series such a FIM-l learns: each window is an example of its own, and more cost more."""
+
 
 def pinball(targets: jax.Array, quantiles: jax.Array, levels: tuple[float, ...]) -> jax.Array:
     """max(q (y - f), (q - 1) (y - f)), averaged over the levels: [..., Q], [..., Q, L] -> [..., Q]."""
@@ -135,7 +138,7 @@ def make_loss(model: nn.Module, training: TrainingConfig) -> Callable[[Params, S
         errors, counted = prediction_errors(out, clean, noisy, value_map, valid, levels, clip)
         if model.config.similarity_weight > 0:
             window = (value_map.normalise(noisy), past.time_map().normalise(times), valid)
-            true = model.apply({"params": params}, *(x[:, None] for x in window), past.clock(), method="embed")
+            true, _ = model.apply({"params": params}, *(x[:, None] for x in window), past.clock(), method="embed")
             distance = similarity_distance(forecast.h, jax.lax.stop_gradient(true[:, 0]))
             errors = errors + model.config.similarity_weight * distance[:, None]
         if model.config.interpolation_weight > 0:
@@ -143,10 +146,10 @@ def make_loss(model: nn.Module, training: TrainingConfig) -> Callable[[Params, S
         return mean_over_series(errors, counted)
 
     def seen_windows_error(params: Params, sample: Sample, forecast: Forecast) -> jax.Array:
-        """FIM-l's error [B] at the points of the past that the model may not see."""
-        past, count = sample.past(), sample.valid.shape[1] - 1
+        """FIM-l's error [B] at the points of the last seen windows that the model may not see."""
+        past, count = sample.past(), min(sample.valid.shape[1] - 1, LEARNED_WINDOWS)
         times, clean, noisy, valid, observed = (
-            x[:, :-1] for x in (sample.times, sample.clean, sample.noisy, sample.valid, sample.observed)
+            x[:, -count - 1 : -1] for x in (sample.times, sample.clean, sample.noisy, sample.valid, sample.observed)
         )
         times = zero_unobserved(times, valid)
         out = model.apply({"params": params}, forecast, past, times, method="interpolate")

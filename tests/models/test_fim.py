@@ -10,6 +10,7 @@ import pytest
 
 from fimjax.config import FIMConfig
 from fimjax.models import build_model, count_params, init_params
+from fimjax.nn.season import Clock
 from fimjax.nn.windows import Windows, split_windows
 from tests.examples import (
     FORECASTER,
@@ -178,7 +179,7 @@ def test_each_window_is_encoded_by_itself_in_its_own_unit_square():
     model, variables = with_params(FORECASTER)
     windows = random_windows(share=1.0)
     unit_times = windows.time_map().normalise(windows.times)
-    embed = lambda values: model.apply(variables, values, unit_times, windows.mask, windows.clock(), method="embed")  # noqa: E731
+    embed = lambda values: model.apply(variables, values, unit_times, windows.mask, windows.clock(), method="embed")[0]  # noqa: E731
     before, after = embed(windows.values), embed(windows.values.at[:, 0].multiply(7.0).at[:, 1].set(-3.0))
     chex.assert_trees_all_close(after[:, 0], before[:, 0], rtol=1e-3, atol=1e-3)
     chex.assert_trees_all_close(after[:, 2], before[:, 2], rtol=1e-6)
@@ -199,21 +200,34 @@ def test_positional_encoding_tells_windows_apart():
             chex.assert_shape(variables["params"]["position"], (FORECASTER.windows - 1, 2 * FORECASTER.local.width))
 
 
-def test_with_query_layers_fim_l_keeps_its_decoder_and_has_no_part_in_the_answer():
+def test_with_query_layers_a_fim_holds_all_of_its_fim_l_whose_decoder_has_no_part_in_the_forecast():
     model, variables = with_params(QUERYING_FORECASTER)
     params = variables["params"]
     alone = jax.eval_shape(lambda key: init_params(build_model(QUERYING_FORECASTER.local), key), jax.random.key(0))
     chex.assert_trees_all_equal_shapes(params["local"], alone)
     assert not {"summary", "extractor", "rescale"} & set(params)
     windows = random_windows()
-    other = {
-        **params,
-        "local": {**params["local"], "projection": jax.tree.map(jnp.zeros_like, params["local"]["projection"])},
-    }
+    none = jax.tree.map(jnp.zeros_like, params["local"]["query_decoder"])
+    other = {**params, "local": {**params["local"], "query_decoder": none}}
     times = query_times(windows)
     chex.assert_trees_all_equal(
         apply(model, {"params": other}, windows, times), apply(model, variables, windows, times)
     )
+
+
+@pytest.mark.parametrize("config", [RICH_FORECASTER, QUERYING_FORECASTER])
+def test_what_fim_says_of_its_last_windows_is_what_fim_l_says_of_them(config):
+    model, variables = with_params(config)
+    windows = random_windows(share=1.0)
+    times = windows.times[:, -2:] + 0.1
+    forecast = model.apply(variables, windows, method="encode")
+    found = model.apply(variables, forecast, windows, times, method="interpolate")
+    local = build_model(config.local)
+    clock = Clock(windows.origin, jnp.ones(3), windows.season).repeat(2)
+    fold = lambda x: x[:, -2:].reshape(-1, x.shape[-1])  # noqa: E731
+    inputs = (*map(fold, (windows.values, windows.times, windows.mask)), fold(times), clock)
+    expected = local.apply({"params": variables["params"]["local"]}, *inputs)
+    chex.assert_trees_all_close(found.reshape(expected.shape), expected, rtol=1e-3, atol=1e-3)
 
 
 def test_each_query_time_is_answered_by_itself():
@@ -231,7 +245,7 @@ def test_gradients_reach_every_parameter(config):
     grads = jax.grad(lambda v: jnp.sum(apply(model, v, windows, query_times(windows)) ** 2))(variables)
     dead = [p for p, g in jax.tree_util.tree_leaves_with_path(grads) if not np.any(g)]
     if config is QUERYING_FORECASTER:  # FIM-l's decoder is not asked
-        dead = [p for p in dead if not {"trunk_embedding", "trunk_mlp", "projection"} & {k.key for k in p}]
+        dead = [p for p in dead if [k.key for k in p][:3] != ["params", "local", "query_decoder"]]
     # The key projections' biases shift all logits alike, which softmax does not see.
     assert not [p for p in map(jax.tree_util.keystr, dead) if not p.endswith("['key']['bias']")], dead
 

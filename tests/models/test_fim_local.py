@@ -9,10 +9,12 @@ import pytest
 from fimjax.config import FIMLocalConfig
 from fimjax.models import build_model, count_params, init_params
 from fimjax.nn.season import Clock
-from tests.examples import LOCAL, OPERATOR, RICH_LOCAL, apply, random_window, with_params
+from tests.examples import LOCAL, OPERATOR, QUERYING_LOCAL, RICH_LOCAL, apply, random_window, with_params
 
 CLOCK = Clock(jnp.zeros(3), jnp.ones(3), jnp.array([1, 4, 12]))
-MODELS = pytest.mark.parametrize("config", [LOCAL, RICH_LOCAL, OPERATOR], ids=["value", "quantiles", "deeponet"])
+MODELS = pytest.mark.parametrize(
+    "config", [LOCAL, RICH_LOCAL, QUERYING_LOCAL, OPERATOR], ids=["value", "quantiles", "querying", "deeponet"]
+)
 QUERY = jnp.linspace(0.5, 11.0, 5)[None].repeat(3, axis=0)
 
 
