@@ -44,8 +44,8 @@ def test_sizes():
     assert sizes == {  # FIM's count holds its FIM-l's
         "paper_fim_local": 22_465_281,
         "paper_fim": 22_465_281 + 27_456_256,
-        "small_fim_local": 135_225,
-        "small_fim": 606_018,
+        "small_fim_local": 188_457,
+        "small_fim": 659_250,
         "tiny_fim_local": 49_009,
         "tiny_fim": 49_009 + 58_442,
         "tiny_deeponet": 59_169,
