@@ -4,7 +4,7 @@ import contextlib
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def readme_blocks(text: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 import dataclasses
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -12,7 +12,7 @@ from narwhals.exceptions import NarwhalsError
 from fimjax.forecasting.frames import CUTOFF, read_frame
 from fimjax.forecasting.panel import InputError, Zone
 
-QUANTILE = re.compile(r"(.+)-(lo|hi|q)-(\d+(?:\.\d+)?)")
+QUANTILE = re.compile(r"(.+)-(lo|hi|q)-(\d+(?:\.\d+)?(?:e-\d+)?)")
 ANOMALY = re.compile(r"(.+)-anomaly")
 
 
@@ -47,14 +47,19 @@ class Model:
         self.quantiles = {q: name for q, name in self.quantiles.items() if name in kept}
 
 
-def per_cent(x: float) -> float:
-    """Without the noise of binary fractions, to be compared."""
-    return round(float(x), 6)
+def per_cent(x: float, decimals: int = 10) -> float:
+    """Without the noise of binary fractions, to be compared; columns are named with up to 10 decimals."""
+    return round(float(x), decimals)
+
+
+def quantile(x: float) -> float:
+    """A quantile in per cent, to be compared: a bound of an interval has a decimal more than the interval."""
+    return per_cent(x, 11)
 
 
 def mirror(q: float) -> float:
     """The quantile as far on the other side of the median."""
-    return per_cent(100 - q)
+    return quantile(100 - q)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +77,7 @@ def open_answers(answers: Any, id_col: str, time_col: str) -> nw.DataFrame:
         frame = nw.from_native(answers, eager_only=True)
     except (TypeError, NarwhalsError) as error:
         fault = "names a column twice" if isinstance(error, NarwhalsError) else "is not a frame of pandas or polars"
+        fault = "must be read first: collect() it" if hasattr(answers, "collect") else fault
         raise InputError(f"answers: this {type(answers).__name__} {fault}") from error
     for name in (id_col, time_col):
         if name not in frame.columns:
@@ -97,7 +103,7 @@ def find_models(frame: nw.DataFrame, taken: Sequence[str]) -> dict[str, Model]:
         elif match := QUANTILE.fullmatch(column):
             number = float(match[3])
             q = {"q": number, "lo": 50 - number / 2, "hi": 50 + number / 2}[match[2]]
-            model_of(match[1]).quantiles[per_cent(q)] = column
+            model_of(match[1]).quantiles[quantile(q)] = column
         else:
             model_of(column).point = column
     for model in models.values():
@@ -129,7 +135,9 @@ def read_windows(
     # Statistical models give infinite intervals where they know nothing.
     floats = [nw.col(name) for name in columns if frame.schema[name].is_float()]
     frame = frame.with_columns(*[nw.when(column.is_finite()).then(column) for column in floats]).sort(time_col)
-    ids, labels = frame[id_col].to_list(), [str(id) for id in frame[id_col].to_list()]
+    ids = frame[id_col].to_list()
+    names = _spell_apart(ids)
+    labels = [names[id] for id in ids]
     has_cutoffs = CUTOFF in frame.columns
     if has_cutoffs:
         labels = [f"{label} after {cutoff}" for label, cutoff in zip(labels, frame[CUTOFF].to_list())]
@@ -145,6 +153,17 @@ def read_windows(
         values = {name: panel.values[i] for name, panel in panels.items()}
         windows.setdefault(ids[row], []).append(Window(first.stamps[i], values, cutoffs[i]))
     return windows
+
+
+def _spell_apart(ids: Iterable[Any]) -> dict[Any, str]:
+    """Ids as text, each as another: 1 is not '1'."""
+    names: dict[str, Any] = {}
+    for id in dict.fromkeys(ids):
+        name = str(id)
+        while name in names:
+            name += f" ({type(id).__name__})"
+        names[name] = id
+    return {id: name for name, id in names.items()}
 
 
 def _read(rows: nw.DataFrame, id_col: str, time_col: str, target_col: str, dates: bool, zone: Zone) -> Any:

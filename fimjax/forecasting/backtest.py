@@ -21,8 +21,8 @@ def last_splits(lengths: list[int], h: int, windows: int, step: int) -> list[Spl
     return [
         Split(i, cut, h)
         for i, n in enumerate(lengths)
-        for cut in (n - h - step * back for back in range(windows - 1, -1, -1))
-        if cut > 0
+        for back in range(min(windows - 1, (n - h - 1) // step), -1, -1)
+        for cut in (n - h - step * back,)
     ]
 
 

@@ -2,11 +2,15 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from fimjax.forecasting.levels import at_levels
 from fimjax.forecasting.panel import InputError
+
+NEAREST = 1e-12
+"""How near to 0 and 1 a level may be: as far as names of columns and tails of distributions can tell."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,21 +31,37 @@ def read_wanted(level: Sequence[float] | float | None, quantiles: Sequence[float
     if level is not None and quantiles is not None:
         raise InputError("level and quantiles are two ways to ask for the same; give one of them")
     suffixes, levels = [], []
-    for interval in np.atleast_1d([] if level is None else level):
-        if not 0 < interval < 100:
-            raise InputError(f"level: {interval:g} is not between 0 and 100 (per cent)")
-        suffixes += [f"lo-{interval:g}", f"hi-{interval:g}"]
+    for interval in _numbers("level", level):
+        if not NEAREST <= interval / 100 <= 1 - NEAREST:
+            raise InputError(f"level: {interval:.12g} is not between 0 and 100 (per cent)")
+        suffixes += [f"lo-{_percent(interval)}", f"hi-{_percent(interval)}"]
         levels += [0.5 - interval / 200, 0.5 + interval / 200]
-    for quantile in [] if quantiles is None else quantiles:
-        if not 0 < quantile < 1:
-            raise InputError(f"quantiles: {quantile:g} is not between 0 and 1")
-        # 0.3 * 100 is 30.000000000000004; %g has six digits.
-        suffixes.append(f"q-{quantile * 100:g}")
-        levels.append(float(quantile))
+    for quantile in _numbers("quantiles", quantiles):
+        if not NEAREST <= quantile <= 1 - NEAREST:
+            raise InputError(f"quantiles: {quantile:.12g} is not between 0 and 1")
+        suffixes.append(f"q-{_percent(quantile * 100)}")
+        levels.append(quantile)
     if len(set(suffixes)) < len(suffixes):
         twice = next(s for s in suffixes if suffixes.count(s) > 1)
         raise InputError(f"level, quantiles: {twice} is asked for twice")
     return Wanted(tuple(suffixes), tuple(levels))
+
+
+def _numbers(name: str, given: Any) -> list[float]:
+    """One number or several, as floats."""
+    if given is None:
+        return []
+    try:
+        if isinstance(given, str | bytes | dict):
+            raise TypeError
+        return [float(x) for x in (given if np.ndim(given) or isinstance(given, set) else [given])]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}={given!r}: give a number, or a list of numbers") from error
+
+
+def _percent(x: float) -> str:
+    """A level as it is written in a column's name: 0.3 * 100 is 30.000000000000004, and 1e-7 is no name."""
+    return f"{x:.10f}".rstrip("0").rstrip(".")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,7 +78,12 @@ class Bounds:
 
 def read_bounds(nonnegative: bool, bounds: tuple[float | None, float | None] | None) -> Bounds:
     """The narrower of both ways to say it."""
-    low, high = (None, None) if bounds is None else bounds
+    try:
+        low, high = (None, None) if bounds is None else (None if x is None else float(x) for x in bounds)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"bounds={bounds!r}: give two numbers, or None for no bound") from error
+    if any(x is not None and np.isnan(x) for x in (low, high)):
+        raise InputError(f"bounds={bounds!r}: a bound is not a number")
     low = max(0.0, low if low is not None else 0.0) if nonnegative else low
     if low is not None and high is not None and low > high:
         raise InputError(f"bounds: {low:g} is above {high:g}")

@@ -161,7 +161,7 @@ def draw_answers(axis: Axes, pane: Pane, model: Model, hue: str, alone: bool) ->
             axis.plot(x, window.columns[column], zorder=2, label=column, **style)
             legend[column] = Line2D([], [], **style)
         for i, (level, (low, high)) in enumerate(bands.items()):
-            label = f"{level:g} % interval" if alone else f"{model.name} {level:g} %"
+            label = f"{level:.12g} % interval" if alone else f"{model.name} {level:.12g} %"
             low, high = window.columns[low], window.columns[high]
             if len(x) > 1:
                 axis.fill_between(x, low, high, color=hue, alpha=alpha, lw=0, zorder=1, label=label)

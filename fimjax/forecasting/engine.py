@@ -8,7 +8,7 @@ does not grow with the number of series.
 import dataclasses
 import functools
 import itertools
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -28,6 +28,9 @@ BATCHES = (8, 32)
 
 FEWEST_POINTS, FEWEST_QUERIES, SLOT_STEP = 32, 8, 8
 """Smallest shapes: below them, another program costs more than padding."""
+
+MOST_QUERIES = 256
+"""Of more query times of one series, so many are asked at a time."""
 
 MOST_POINTS = 4096
 """Of more points within the model's windows, an evenly spread part is read."""
@@ -78,7 +81,21 @@ def _compiled(program: Program):
 
 def answer(program: Program, network: Network, requests: Iterable[Request]) -> Iterator[np.ndarray]:
     """A program's answers [Q, columns] to requests, in their order, in the units of each series."""
-    requests = iter(requests)
+    counts: deque[int] = deque()
+
+    def pieces() -> Iterator[Request]:
+        for request in requests:
+            parts = np.array_split(request.queries, max(1, -(-len(request.queries) // MOST_QUERIES)))
+            counts.append(len(parts))
+            yield from (request._replace(queries=part) for part in parts)
+
+    found = _answer_pieces(program, network, pieces())
+    for first in found:
+        parts = [first, *itertools.islice(found, counts.popleft() - 1)]
+        yield first if len(parts) == 1 else np.concatenate(parts)
+
+
+def _answer_pieces(program: Program, network: Network, requests: Iterator[Request]) -> Iterator[np.ndarray]:
     while chunk := list(itertools.islice(requests, CHUNK)):
         yield from _answer_chunk(program, network, chunk)
 

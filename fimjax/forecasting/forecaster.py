@@ -1,9 +1,7 @@
 """A trained FIM as a forecaster of frames."""
 
-import functools
 import hashlib
 import itertools
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -20,6 +18,7 @@ from fimjax.forecasting.columns import Bounds, Wanted, read_bounds, read_wanted
 from fimjax.forecasting.frames import CUTOFF
 from fimjax.forecasting.gaps import fill_stamps
 from fimjax.forecasting.inputs import Inputs, read_inputs
+from fimjax.forecasting.messages import warn_user
 from fimjax.forecasting.moments import read_moments
 from fimjax.forecasting.panel import InputError, check_count
 from fimjax.forecasting.pretrained import PretrainedError, load_pretrained, save_pretrained
@@ -27,17 +26,23 @@ from fimjax.forecasting.program import Params, forecast_windows
 from fimjax.forecasting.timeline import Question, answer_questions
 from fimjax.nn.head import head_size, median_index
 
+MOST_STEPS = 100_000
+"""How far from its observations a series may be asked for."""
+
+MOST_NAMED = 10
+"""Series that a warning names."""
+
 Level = Sequence[float] | float | None
 Range = tuple[float | None, float | None] | None
 
 
 class Asked(NamedTuple):
-    """Rows of one series, and the stamps to answer at."""
+    """Rows of one series, and the times to answer at."""
 
     id: Any
-    stamps: np.ndarray  # [n]
+    times: np.ndarray  # [n], in steps
     values: np.ndarray  # [n], NaN = missing
-    queries: np.ndarray  # [Q], stamps
+    queries: np.ndarray  # [Q], in steps
 
 
 class Forecaster:
@@ -69,8 +74,8 @@ class Forecaster:
     def __init__(self, config: Config, params: Params, about: dict | None = None, name: str = "FIM"):
         if not isinstance(config.model, FIMConfig):
             raise PretrainedError(f"a {type(config.model).__name__} does not forecast; give the run of a FIM")
-        self.config, self.params, self.about, self.name = config, params, about or {}, name
         use_compile_cache()
+        self.config, self.params, self.about, self.name = config, params, about or {}, name
 
     @classmethod
     def from_pretrained(cls, source: str | Path | None = None) -> "Forecaster":
@@ -125,9 +130,11 @@ class Forecaster:
         h = check_count("h", h)
         wanted, limits = read_wanted(level, quantiles), read_bounds(nonnegative, bounds)
         inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
+        self._check_names(inputs, wanted)
+        _check_distance(inputs.panel.ids[0], h)
         stamps = inputs.frequency.stamps_after(inputs.ends, h)  # [N, h]
         inputs.kind.check_stamps(stamps)
-        asked = map(Asked, inputs.panel.ids, inputs.panel.stamps, inputs.panel.values, stamps)
+        asked = _in_steps(inputs, zip(*_columns_of(inputs), stamps))
         columns = self._columns(inputs, asked, len(inputs.panel), wanted, limits)
         return self._build(inputs, np.repeat(inputs.panel.ids, h), stamps.ravel(), columns)
 
@@ -155,8 +162,9 @@ class Forecaster:
         """
         wanted, limits = read_wanted(level, quantiles), read_bounds(nonnegative, bounds)
         inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
+        self._check_names(inputs, wanted, inputs.kind.target_col)
         rows = list(map(fill_stamps, *_columns_of(inputs), inputs.positions(), itertools.repeat(inputs.frequency)))
-        asked = (Asked(id, *row, row[0]) for id, row in zip(inputs.panel.ids, rows))
+        asked = _in_steps(inputs, ((id, *row, row[0]) for id, row in zip(inputs.panel.ids, rows)))
         columns = self._columns(inputs, asked, len(rows), wanted, limits)
         ids = np.repeat(inputs.panel.ids, [len(stamps) for stamps, _ in rows])
         stamps, values = (np.concatenate(part) for part in zip(*rows))
@@ -183,10 +191,11 @@ class Forecaster:
             times: numbers or dates for all series alike, or a frame with the columns of ids and times.
 
         Returns:
-            ids, times in the order given, median, and the columns asked for.
+            ids, times, median, and the columns asked for; rows as in the frame of times, or series by series.
         """
         wanted, limits = read_wanted(level, quantiles), read_bounds(nonnegative, bounds)
         inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
+        self._check_names(inputs, wanted)
         return self._at(inputs, times, lambda asked, n: self._columns(inputs, asked, n, wanted, limits))
 
     def derivative(
@@ -204,9 +213,10 @@ class Forecaster:
         numbers, per step of the frequency where they are dates.
 
         Returns:
-            ids, times in the order given, and the derivative in the column of the model's name.
+            ids, times, and the derivative in the column of the model's name; rows as of `query`.
         """
         inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
+        self._check_names(inputs, read_wanted(None, None))
         median = head_size(self.config.model.quantile_levels) + median_index(self.config.model.quantile_levels)
         unit = 1.0 if inputs.panel.stamps[0].dtype.kind == "M" else float(inputs.frequency.step)
 
@@ -252,11 +262,7 @@ class Forecaster:
         splits = last_splits(lengths, h, n_windows, step)
         short = [id for id, n in zip(inputs.panel.ids, lengths) if n <= h + step * (n_windows - 1)]
         if short:
-            warnings.warn(
-                f"{len(short)} series have no row before all of their windows, which are left out: "
-                f"{', '.join(map(repr, short[:3]))}{', ...' if len(short) > 3 else ''}",
-                stacklevel=2,
-            )
+            warn_user(f"windows with no row before them are left out in {_listed(short)}")
         return self._backtest(inputs, splits, wanted, limits)
 
     def detect_anomalies(
@@ -287,7 +293,9 @@ class Forecaster:
         """
         if not self.config.model.quantile_levels:
             raise PretrainedError("a model without quantiles knows no interval that a value could lie outside of")
-        wanted, limits = read_wanted(float(level), None), read_bounds(nonnegative, bounds)
+        wanted, limits = read_wanted(level, None), read_bounds(nonnegative, bounds)
+        if len(wanted.levels) != 2:
+            raise InputError(f"level={level!r}: give one number")
         inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
         prior = self.config.prior
         h = min(inputs.season, prior.max_window_steps) if h is None else check_count("h", h)
@@ -296,6 +304,10 @@ class Forecaster:
             splits = all_splits(lengths, h, max(prior.min_context, min(inputs.season, prior.max_window_steps)))
         else:
             splits = last_splits(lengths, h, check_count("n_windows", n_windows), h)
+        judged = {split.series for split in splits}
+        short = [id for i, id in enumerate(inputs.panel.ids) if i not in judged]
+        if short:
+            warn_user(f"too short to be judged: {_listed(short)}")
         return self._backtest(inputs, splits, wanted, limits, mark=True)
 
     def plot(self, df: Any, answers: Any = None, **options: Any) -> Any:
@@ -304,27 +316,29 @@ class Forecaster:
 
         return plot(df, answers, **options)
 
-    @functools.cached_property
-    def _device_params(self) -> Params:
-        """The parameters where they are needed, brought there once."""
-        return jax.device_put(self.params)
+    @property
+    def params(self) -> Params:
+        """The model's parameters, as NumPy arrays or JAX's."""
+        return self._params
+
+    @params.setter
+    def params(self, params: Params) -> None:
+        self._params, self._device_params = params, jax.device_put(params)  # brought there once, not with every call
 
     def _backtest(self, inputs: Inputs, splits: list[Split], wanted: Wanted, limits: Bounds, mark: bool = False) -> Any:
         """A frame with the forecasts of all splits."""
         if not splits:
             raise InputError("no series has rows enough for a window")
         ids, stamps, values = _columns_of(inputs)
-        asked = (
-            Asked(ids[s.series], stamps[s.series][: s.cut], values[s.series][: s.cut], _window(stamps, s))
-            for s in splits
-        )
-        columns = self._columns(inputs, asked, len(splits), wanted, limits)
+        anomaly = f"{self.name}-anomaly"
+        self._check_names(inputs, wanted, CUTOFF, inputs.kind.target_col, *([anomaly] if mark else []))
+        columns = self._columns(inputs, self._known(inputs, splits), len(splits), wanted, limits)
         counts = [s.h for s in splits]
         cutoffs = np.array([stamps[s.series][s.cut - 1] for s in splits])
         y = np.concatenate([_window(values, s) for s in splits])
         if mark:
             low, high = (columns[f"{self.name}-{suffix}"] for suffix in wanted.suffixes)
-            columns[f"{self.name}-anomaly"] = (y < low) | (y > high)
+            columns[anomaly] = (y < low) | (y > high)
         return self._build(
             inputs,
             np.repeat(ids[[s.series for s in splits]], counts),
@@ -332,23 +346,42 @@ class Forecaster:
             {CUTOFF: np.repeat(cutoffs, counts), inputs.kind.target_col: y, **columns},
         )
 
+    def _known(self, inputs: Inputs, splits: list[Split]) -> Iterator[Asked]:
+        """What each split knows and asks: of long series, only rows that the model can reach."""
+        reach = (self.config.model.windows - 1) * self.config.prior.max_window_steps
+        ids, _, values = _columns_of(inputs)
+        positions = inputs.positions()
+        observed = [np.flatnonzero(np.isfinite(x)) for x in values]
+        for s in splits:
+            times, seen = positions[s.series], observed[s.series]
+            known = np.searchsorted(seen, s.cut)
+            first = 0 if known == 0 else np.searchsorted(times, times[seen[known - 1]] - reach - 1)
+            yield Asked(ids[s.series], times[first : s.cut], values[s.series][first : s.cut], _window(positions, s))
+
     def _at(self, inputs: Inputs, times: Any, tell: Callable[[Iterable[Asked], int], dict[str, np.ndarray]]) -> Any:
         """A frame with what `tell` says at times of the caller's choice."""
-        moments = read_moments(times, inputs)
+        moments, order = read_moments(times, inputs)
         stamps = np.concatenate(moments)
+        if not len(stamps):
+            raise InputError("times: there are none")
         if stamps.dtype.kind == "f":
             inputs = inputs.with_float_times()
         inputs.kind.check_stamps(stamps)
-        asked = map(Asked, *_columns_of(inputs), moments)
+        columns = tell(_in_steps(inputs, zip(*_columns_of(inputs), moments)), len(moments))
         ids = np.repeat(inputs.panel.ids, [len(x) for x in moments])
-        return self._build(inputs, ids, stamps, tell(asked, len(moments)))
+        return self._build(inputs, ids[order], stamps[order], {name: x[order] for name, x in columns.items()})
 
     def _build(self, inputs: Inputs, ids: np.ndarray, stamps: np.ndarray, columns: dict[str, np.ndarray]) -> Any:
         """A frame of the kind that came in."""
-        kind = inputs.kind
-        for name in columns.keys() & {kind.id_col, kind.time_col}:
-            raise InputError(f"column {name!r} of the answer has the name of a column of ids or times")
-        return kind.build({kind.id_col: ids, kind.time_col: stamps, **columns})
+        return inputs.kind.build({inputs.kind.id_col: ids, inputs.kind.time_col: stamps, **columns})
+
+    def _check_names(self, inputs: Inputs, wanted: Wanted, *others: str) -> None:
+        """Refuses names of columns that would be those of two."""
+        names = [inputs.kind.id_col, inputs.kind.time_col, *others, self.name]
+        names += [f"{self.name}-{suffix}" for suffix in wanted.suffixes]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise InputError(f"the answer would have two columns {twice[0]!r}: rename that of the frame")
 
     def _columns(
         self, inputs: Inputs, asked: Iterable[Asked], total: int, wanted: Wanted, limits: Bounds
@@ -367,19 +400,46 @@ class Forecaster:
     ) -> Iterator[np.ndarray]:
         """What the model says [Q, columns] of each series at the stamps asked for."""
         network, done = engine.Network(self.config, self._device_params, slopes), 0
-        for chunk in _chunks(asked, lambda a: len(a.stamps) + len(a.queries)):
-            seen = [bool(np.isfinite(a.values).any()) for a in chunk]
-            for a, ok in zip(chunk, seen):
-                if not ok:
-                    warnings.warn(f"series {a.id!r} has no observation: its forecast is NaN", stacklevel=4)
-            questions = _questions([a for a, ok in zip(chunk, seen) if ok], inputs)
+        empty = []
+        for chunk in _chunks(asked, lambda a: len(a.times) + len(a.queries)):
+            observed = [np.isfinite(a.values) for a in chunk]
+            questions = [
+                Question(a.times[ok], a.values[ok], inputs.season, a.queries)
+                for a, ok in zip(chunk, observed)
+                if ok.any()
+            ]
+            seen = iter(questions)
+            for a, ok in zip(chunk, observed):
+                if ok.any():
+                    q = next(seen)
+                    _check_distance(a.id, max(q.queries.max() - q.times[-1], q.times[0] - q.queries.min()))
+                else:
+                    empty.append(a.id)
             found = iter(answer_questions(network, questions))
             yield from (
-                next(found) if ok else np.full((len(a.queries), network.columns), np.nan) for a, ok in zip(chunk, seen)
+                next(found) if ok.any() else np.full((len(a.queries), network.columns), np.nan)
+                for a, ok in zip(chunk, observed)
             )
             done += len(chunk)
             if self.progress:
                 self.progress(done, total)
+        if empty:
+            warn_user(f"no observation to go by, so that answers are NaN: {_listed(list(dict.fromkeys(empty)))}")
+
+
+def _listed(ids: list[Any]) -> str:
+    """Series by their ids, as many as one can read."""
+    shown = ", ".join(map(repr, ids[:MOST_NAMED]))
+    return f"series {shown}" if len(ids) <= MOST_NAMED else f"{len(ids):,} series, such as {shown}"
+
+
+def _check_distance(id: Any, steps: float) -> None:
+    """Refuses times so far from all observations that a wrong date or frequency is the likelier reason."""
+    if steps > MOST_STEPS:
+        raise InputError(
+            f"series {id!r}: a time {steps:,.0f} steps away from its observations is asked for, "
+            f"where {MOST_STEPS:,} are the most"
+        )
 
 
 def _columns_of(inputs: Inputs) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]:
@@ -405,19 +465,15 @@ def _chunks(items: Iterable[Any], size: Callable[[Any], int]) -> Iterator[list[A
         yield chunk
 
 
-def _questions(asked: list[Asked], inputs: Inputs) -> list[Question]:
-    """Observed points and query times in steps since each series' last row.
+def _in_steps(inputs: Inputs, rows: Iterable[tuple[Any, np.ndarray, np.ndarray, np.ndarray]]) -> Iterator[Asked]:
+    """Series (id, stamps, values, stamps to answer at) in steps since each one's last row.
 
-    Steps of a calendar are found for all stamps at once, for every call writes the calendar anew.
+    Steps of a calendar are found for many series at once, for every call writes the calendar anew.
     """
-    if not asked:
-        return []
-    stamps = [x for a in asked for x in (a.stamps, a.queries)]
-    origins = np.repeat([a.stamps[-1] for a in asked], [len(a.stamps) + len(a.queries) for a in asked])
-    steps = inputs.frequency.positions(np.concatenate(stamps), origins)
-    parts = np.split(steps, np.cumsum([len(x) for x in stamps])[:-1])
-    observed = [np.isfinite(a.values) for a in asked]
-    return [
-        Question(times[ok], a.values[ok], inputs.season, queries)
-        for a, ok, times, queries in zip(asked, observed, parts[::2], parts[1::2])
-    ]
+    for chunk in _chunks(rows, lambda row: len(row[1]) + len(row[3])):
+        stamps = [x for _, known, _, asked in chunk for x in (known, asked)]
+        origins = np.repeat([known[-1] for _, known, _, _ in chunk], [len(row[1]) + len(row[3]) for row in chunk])
+        steps = inputs.frequency.positions(np.concatenate(stamps), origins)
+        parts = np.split(steps, np.cumsum([len(x) for x in stamps])[:-1])
+        for (id, _, values, _), times, queries in zip(chunk, parts[::2], parts[1::2]):
+            yield Asked(id, times, values, queries)

@@ -123,15 +123,15 @@ def read_frame(
     return Panel(names, np.split(stamps, cuts), np.split(values, cuts)), kind
 
 
-def read_times(df: Any, id_col: str, time_col: str) -> dict[Any, np.ndarray | pd.DatetimeIndex]:
-    """The times of each id in a frame, in the order of its rows; dates know their zone."""
+def read_times(df: Any, id_col: str, time_col: str) -> dict[Any, tuple[np.ndarray | pd.DatetimeIndex, np.ndarray]]:
+    """The times of each id in a frame, dates with their zone, and their rows."""
     ids, times = _columns(df, (id_col, time_col))
     stamps = _read_stamps(times, Source(f"column {time_col!r}", lambda row: f"row {row} (series {ids[row]!r})"))
     codes, _, names = _factorize(ids)
     rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     if stamps.dtype.kind == "M":
         stamps = pd.DatetimeIndex(stamps, tz=None if _zone(times) is None else "UTC")
-    return {name: stamps[of_series] for name, of_series in zip(names, rows)}
+    return {name: (stamps[of_series], of_series) for name, of_series in zip(names, rows)}
 
 
 def _columns(df: Any, names: tuple[str, ...]) -> list[nw.Series]:

@@ -69,11 +69,12 @@ class Frequency:
         if length is None:
             (whole, share), (zero, part) = self._locate(stamps, origin)
             return ((whole - zero) + (share - part)) / count_of(self.step)
-        passed = stamps - origin
-        if passed.dtype.kind == "f":
-            return passed / length
-        whole, rest = np.divmod(passed.astype(np.int64), length)
-        return whole + rest / length
+        if "f" in (stamps.dtype.kind, origin.dtype.kind):
+            return (stamps - origin) / length
+        # Whole steps and the rest apart, for a difference of more than 292 years has too many nanoseconds.
+        (whole, rest), (zero, part) = (np.divmod(x.astype(np.int64), length) for x in (stamps, origin))
+        carry, rest = np.divmod(rest - part, length)
+        return (whole - zero + carry) + rest / length
 
     def stamps_after(self, last: np.ndarray, h: int) -> np.ndarray:
         """The next h stamps after one, or after each of several.

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from fimjax.forecasting.frames import read_frame
+from fimjax.forecasting.frames import FrameKind, read_frame
 from fimjax.forecasting.frequency import Frequency, infer_frequency
-from fimjax.forecasting.panel import Panel, check_count, from_arrays
+from fimjax.forecasting.panel import Panel, check_count, from_arrays, is_frame
 
 
 class Kind(Protocol):
@@ -70,6 +70,15 @@ class Inputs:
         return np.split(found, np.cumsum(lengths)[:-1])
 
 
+def read_panel(
+    data: Any, id_col: str = "unique_id", time_col: str = "ds", target_col: str = "y"
+) -> tuple[Panel, FrameKind | ArrayKind]:
+    """Reads frames of pandas or polars, arrays, lists of arrays, and tuples (t, y) or (t, y, mask)."""
+    if is_frame(data):
+        return read_frame(data, id_col=id_col, time_col=time_col, target_col=target_col)
+    return from_arrays(data), ArrayKind()
+
+
 def read_inputs(
     data: Any,
     freq: str | int | float | None,
@@ -78,12 +87,8 @@ def read_inputs(
     time_col: str = "ds",
     target_col: str = "y",
 ) -> Inputs:
-    """Reads frames of pandas or polars, arrays, lists of arrays, and tuples (t, y) or (t, y, mask)."""
-    # A lazy frame of polars minds being asked for its columns; reading it is refused with a hint.
-    if hasattr(data, "collect") or hasattr(data, "columns"):
-        panel, kind = read_frame(data, id_col=id_col, time_col=time_col, target_col=target_col)
-    else:
-        panel, kind = from_arrays(data), ArrayKind()
+    """Reads series, and tells what a step and a season of them are."""
+    panel, kind = read_panel(data, id_col, time_col, target_col)
     frequency = infer_frequency(panel.stamps, freq, kind.zone)
     season = frequency.season_length if season_length is None else season_length
     return Inputs(panel, kind, frequency, check_count("season_length", season))

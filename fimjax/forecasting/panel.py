@@ -52,15 +52,18 @@ class Source:
 def from_arrays(series: Any) -> Panel:
     """Reads series from arrays (NumPy, masked, JAX, or lists of numbers); their ids are 0, 1, 2, ...
 
-    Unobserved points keep their times, unless these do not rise: then they are padding, and left out.
+    Unobserved points keep their times, unless these do not rise: then they are padding, and left out. The times of all
+    series are of one type: floats where those of any are.
 
     Args:
         series: values [T] of one series or [N, T] of several, at times 0, 1, 2, ...; or a tuple (t, y) or (t, y, mask),
             mask True where observed, with y [T] or [N, T] and the others of a shape that fits; or a list with values
-            [T] or such a tuple for each series.
+            [T] or such a tuple for each series. The index of a Series of pandas is its t, if no other is given.
     """
-    if hasattr(series, "columns"):
+    if is_frame(series):
         raise InputError(f"a {type(series).__name__} is a frame, not an array")
+    if not isinstance(series, list | tuple) and _array(series, "y").ndim == 0:
+        raise InputError(f"the input is {_describe(series)}, not {TAKEN}")
     if isinstance(series, list) and not (series and all(map(_is_number, series))):
         parts = [part if isinstance(part, tuple) else (None, part) for part in series]
     else:
@@ -68,7 +71,43 @@ def from_arrays(series: Any) -> Panel:
     if not parts:
         raise InputError("there are no series")
     read = [_read(part, i) for i, part in enumerate(parts)]
-    return Panel(to_objects(range(len(read))), [t for t, _ in read], [y for _, y in read])
+    return Panel(to_objects(range(len(read))), _of_one_type([t for t, _ in read]), [y for _, y in read])
+
+
+TAKEN = "a frame of pandas or polars, an array or list of numbers, a list of these, or a tuple (t, y) or (t, y, mask)"
+"""What series may be given as."""
+
+
+def is_frame(data: Any) -> bool:
+    """Whether this is a frame, if only a lazy one of polars, which minds being asked for its columns."""
+    return hasattr(data, "collect") or hasattr(data, "columns")
+
+
+def _describe(x: Any) -> str:
+    """What a thing that is no array is."""
+    if x is None:
+        return "None"
+    if isinstance(x, str):
+        return f"text ({x if len(x) <= 40 else x[:39] + '…'!r})"
+    if isinstance(x, numbers.Real):
+        return f"a single number ({x})"
+    return "an array without a dimension" if hasattr(x, "ndim") else f"a {type(x).__name__}"
+
+
+def _of_one_type(stamps: list[np.ndarray]) -> list[np.ndarray]:
+    """Stamps of N series, as floats if any are."""
+    dates = stamps[0].dtype.kind == "M"
+    for i, x in enumerate(stamps):
+        if (x.dtype.kind == "M") != dates:
+            first, other = ("dates", "numbers") if dates else ("numbers", "dates")
+            raise InputError(f"t of series {i} holds {other}, and t of series 0 holds {first}: give all of one kind")
+    if len({x.dtype for x in stamps}) == 1:
+        return stamps
+    floats = [x.astype(np.float64, copy=False) for x in stamps]
+    for i, x in enumerate(floats):
+        if (x[1:] <= x[:-1]).any():
+            raise InputError(f"t of series {i} is too large for floats, which the times of other series are")
+    return floats
 
 
 def _is_number(x: Any) -> bool:
@@ -109,10 +148,17 @@ def _read(part: tuple, i: int) -> tuple[np.ndarray, np.ndarray]:
     """Stamps and values of series i."""
     _check_length(part)
     y = _array(part[1], f"y of series {i}")
-    arrays = {"y": y, "t": np.arange(y.size) if part[0] is None else _array(part[0], f"t of series {i}")}
+    if part[0] is not None:
+        t = _array(part[0], f"t of series {i}")
+    else:
+        t = _index_times(part[1].index, i) if isinstance(part[1], pd.Series) else np.arange(y.size)
+    arrays = {"y": y, "t": t}
     if len(part) == 3:
         arrays["mask"] = _array(part[2], f"mask of series {i}")
     for name, x in arrays.items():
+        if x.ndim == 0:
+            given = _describe(dict(zip(("t", "y", "mask"), part))[name])
+            raise InputError(f"{name} of series {i} is {given}, not an array or a list of numbers")
         if x.ndim != 1:
             raise InputError(f"{name} of series {i} must have 1 dimension, and has {x.ndim}")
         if len(x) != len(y):
@@ -135,6 +181,24 @@ def _read(part: tuple, i: int) -> tuple[np.ndarray, np.ndarray]:
     if len(falls):
         refuse_fall(*stamps[falls[0] : falls[0] + 2], falls[0] + 1, source)
     return stamps, values[kept]
+
+
+def _index_times(index: pd.Index, i: int) -> np.ndarray:
+    """The times in the index of series i."""
+    if isinstance(index, pd.DatetimeIndex) and index.tz is None:
+        return index.to_numpy()
+    if pd.api.types.is_numeric_dtype(index.dtype) and not pd.api.types.is_bool_dtype(index.dtype):
+        return index.to_numpy()
+    if isinstance(index, pd.DatetimeIndex):
+        raise InputError(
+            f"the index of series {i} has a time zone ({index.tz}), which only frames keep: give a frame with columns "
+            "unique_id, ds and y"
+        )
+    held = f" ({index[0]!r})" if len(index) else ""
+    raise InputError(
+        f"the index of series {i} holds neither dates (datetime64) nor numbers{held}: give (t, y), or call "
+        "reset_index(drop=True) for times 0, 1, 2, ..."
+    )
 
 
 def _source(name: str, i: int, rows: np.ndarray) -> Source:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fimjax.forecasting.answer_frames import Model, find_models, open_answers, per_cent, read_windows
-from fimjax.forecasting.frames import CUTOFF, read_frame
-from fimjax.forecasting.inputs import ArrayKind
-from fimjax.forecasting.panel import InputError, from_arrays
+from fimjax.forecasting.frames import CUTOFF
+from fimjax.forecasting.inputs import read_panel
+from fimjax.forecasting.panel import InputError
 from fimjax.forecasting.panes import Pane
 
 if TYPE_CHECKING:
@@ -58,10 +58,7 @@ def plot(
     for name, count in (("max_ids", max_ids), ("max_history", max_history)):
         if count is not None and (isinstance(count, bool) or not isinstance(count, numbers.Integral) or count < 1):
             raise InputError(f"{name}={count!r}: at least one must be drawn")
-    if hasattr(df, "columns"):
-        panel, kind = read_frame(df, id_col=id_col, time_col=time_col, target_col=target_col)
-    else:
-        panel, kind = from_arrays(df), ArrayKind()
+    panel, kind = read_panel(df, id_col, time_col, target_col)
     rows = {id: i for i, id in enumerate(panel.ids)}
 
     if answers is None:
@@ -104,7 +101,7 @@ def choose_series(there: dict[Any, int], answered: Iterable[Any], ids: Any, max_
         raise InputError(f"answers: none is for a series of df, which has {next(iter(there))!r}")
     if ids is None:
         return dict.fromkeys([id for id in there if id in common][:max_ids])
-    is_one = isinstance(ids, str) or not isinstance(ids, Iterable)
+    is_one = isinstance(ids, str) or not isinstance(ids, Iterable) or (isinstance(ids, tuple) and ids in list(there))
     wanted = dict.fromkeys([ids] if is_one else ids)
     if not wanted:
         raise InputError("ids: at least one must be drawn")
@@ -127,8 +124,8 @@ def choose_models(
         levels = {per_cent(x) for x in np.atleast_1d(level)}
         there = sorted({x for model in chosen for x in model.bands})
         for x in sorted(levels.difference(there)):
-            has = ", ".join(f"{x:g}" for x in there) or "none"
-            raise InputError(f"level: the answers have no interval of {x:g} per cent; they have {has}")
+            has = ", ".join(f"{x:.12g}" for x in there) or "none"
+            raise InputError(f"level: the answers have no interval of {x:.12g} per cent; they have {has}")
         for model in chosen:
             model.keep_bands(levels)
     return chosen

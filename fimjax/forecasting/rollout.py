@@ -18,8 +18,8 @@ def roll_out(ask: Ask, requests: list[Request], median: int, outputs: int) -> li
     """Answers requests whose queries may lie beyond their window.
 
     The medians at the regular steps of a window are taken for observed, and the next window is forecast from them. The
-    model then thinks itself as sure as of the first window, so that what was uncertain at the end of the last window is
-    added to what it says of the next one: variances add, and intervals never narrow from one window to the next.
+    model then thinks itself as sure as of the first window, so that the widest that it was in the last window is added
+    to what it says of the next one: variances add, and intervals never narrow from one window to the next.
 
     Args:
         median: which of the outputs is the point forecast.
@@ -28,7 +28,7 @@ def roll_out(ask: Ask, requests: list[Request], median: int, outputs: int) -> li
     if not any(_goes_on(r, 0.0, r) for r in requests):
         return ask(requests)
     answers = [np.empty(0)] * len(requests)
-    state = {i: (r, 0.0, None) for i, r in enumerate(requests)}  # request, time passed, spread at the window's end
+    state = {i: (r, 0.0, None) for i, r in enumerate(requests)}  # request, time passed, spread of the last window
     while state:
         order = list(state)
         asked = []
@@ -49,7 +49,7 @@ def roll_out(ask: Ask, requests: list[Request], median: int, outputs: int) -> li
                 times = np.concatenate([request.times, _grid(request)]) - request.steps
                 values = np.concatenate([request.values, out[count:, median]])
                 with np.errstate(over="ignore"):
-                    spread = np.minimum(np.abs(out[-1, :outputs] - out[-1, median]), LARGEST)
+                    spread = np.abs(out[count:, :outputs] - out[count:, [median]]).max(axis=0).clip(max=LARGEST)
                 state[i] = (request._replace(times=times, values=values), passed + request.steps, spread)
     return answers
 

@@ -31,6 +31,8 @@ OLD_ALIASES = {
     "U": "us", "N": "ns",
 }  # fmt: skip
 """Names that pandas had before 2.2, and what they are now."""
+LONGEST = 2**63 - 1
+"""Nanoseconds that 64 bits can count: 292 years."""
 USUAL = np.array([
     *(n * SECOND for n in (1, 2, 5, 10, 15, 20, 30)), *(n * MINUTE for n in (1, 2, 5, 10, 15, 20, 30)),
     *(n * HOUR for n in (1, 2, 3, 4, 6, 8, 12)), DAY, 7 * DAY,
@@ -60,7 +62,10 @@ def given_step(freq: object, dtype: np.dtype) -> Step:
         raise InputError(f"freq={freq!r} is no frequency that pandas knows") from error
     if type(step) is offsets.DateOffset or step.n < 1:
         raise InputError(f"freq={freq!r} is not a step forward with a name in pandas, such as 'D' or 'MS'")
-    return offsets.Day(7 * step.n) if isinstance(step, offsets.Week) and step.weekday is None else step
+    days = {offsets.Day: 1, offsets.Week: 7}.get(type(step), 0) * step.n
+    if days * DAY > LONGEST:
+        raise InputError(f"freq={freq!r} is a step of more than 292 years")
+    return offsets.Day(days) if isinstance(step, offsets.Week) and step.weekday is None else step
 
 
 def _renew(alias: str) -> str:
@@ -85,16 +90,31 @@ def common_step(stamps: list[np.ndarray], zone: Zone) -> Step:
     sample, starts = _sample(several)
     within = ~starts[1:]
     if dtype.kind != "M":
-        step = _common_length(np.diff(sample)[within].astype(np.float64))
+        step = _common_length(_lengths(sample)[within])
         return max(1, round(step)) if dtype.kind == "i" else step
     wall = to_wall(sample, zone)
-    whole_days = np.diff(wall)[within].astype(np.int64) % DAY == 0
+    whole_days = np.diff(wall.astype(np.int64) % DAY)[within] == 0
     if whole_days.mean() >= REGULAR:
         return _common_days(wall.astype("datetime64[D]"), within)
-    length = _common_length(np.diff(sample)[within].astype(np.float64))
+    length = _common_length(_lengths(sample)[within])
     usual = USUAL[np.abs(length / USUAL - 1).argmin()]
     length = usual if abs(length / usual - 1) < 0.01 else max(1, round(length))
+    _check_length(length)
     return to_offset(pd.Timedelta(int(length), "ns"))
+
+
+def _lengths(stamps: np.ndarray) -> np.ndarray:
+    """From each stamp to the next, float64."""
+    if stamps.dtype.kind == "f":
+        return np.diff(stamps)
+    # In two parts, for 64 bits cannot count every difference of what they can count.
+    high, low = np.divmod(stamps.astype(np.int64), 2**32)
+    return np.diff(high) * 2.0**32 + np.diff(low)
+
+
+def _check_length(nanoseconds: int) -> None:
+    if nanoseconds > LONGEST:
+        raise InputError("most dates are more than 292 years apart, which is too long for a step: give freq")
 
 
 def _sample(stamps: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
@@ -133,6 +153,7 @@ def _common_days(days: np.ndarray, within: np.ndarray) -> offsets.BaseOffset:
     length = max(1, round(_common_length(gaps.astype(np.float64))))
     if length % 7 == 0 and (weekdays == weekdays[0]).all():
         return offsets.Week(length // 7, weekday=int(weekdays[0]))
+    _check_length(length * DAY)
     return offsets.Day(length)
 
 

@@ -49,8 +49,9 @@ def _between(q: Question) -> np.ndarray:
 
 def _forecast(network: Network, questions: list[Question]) -> list[np.ndarray]:
     config = network.config
-    requests = [to_request(q, config.prior.min_window_steps, config.prior.max_window_steps) for q in questions]
-    ask = lambda asked: list(answer(forecast_windows, network, (recent(r, config.model.windows - 1) for r in asked)))
+    shortest, longest, windows = config.prior.min_window_steps, config.prior.max_window_steps, config.model.windows - 1
+    requests = [reach_back(to_request(q, shortest, longest), windows, longest) for q in questions]
+    ask = lambda asked: list(answer(forecast_windows, network, (recent(r, windows) for r in asked)))
     return roll_out(ask, requests, median_index(config.model.quantile_levels), network.outputs)
 
 
@@ -65,6 +66,14 @@ def recent(request: Request, windows: int) -> Request:
     """A request with no more of its past than the last windows hold."""
     first = np.searchsorted(request.times, -(windows * request.steps) + 1e-9, side="right")
     return request._replace(times=request.times[first:], values=request.values[first:])
+
+
+def reach_back(request: Request, windows: int, longest: int) -> Request:
+    """A request with longer windows where all points in them are equal and older ones are not: no demand for a month
+    does not mean that there is none."""
+    while request.steps < longest and not np.ptp(recent(request, windows).values) and np.ptp(request.values):
+        request = request._replace(steps=min(2 * request.steps, longest))
+    return request
 
 
 def _backcast(network: Network, questions: list[Question]) -> list[np.ndarray]:

@@ -5,6 +5,7 @@ import pandas as pd
 import polars
 import pytest
 
+from fimjax.forecasting import engine
 from fimjax.forecasting.panel import InputError
 from tests.forecasting.small import forecaster, frame
 
@@ -84,18 +85,22 @@ def test_times_of_each_series_may_come_as_a_frame(model):
     times = pd.DataFrame({"unique_id": ["s1", "s0", "s0"], "ds": df["ds"].iloc[[30, 5, 2]].to_numpy()})
     times["ds"] = df["ds"].iloc[[30, 5, 2]].to_list()
     answer = model.query(df, times)
-    assert list(answer["unique_id"]) == ["s0", "s0", "s1"]
-    assert list(answer["ds"]) == [df["ds"][5], df["ds"][2], df["ds"][30]]
+    assert list(answer["unique_id"]) == ["s1", "s0", "s0"]  # the rows of the frame, one by one
+    assert list(answer["ds"]) == list(times["ds"])
     text = model.query(df, ["2024-01-01 05:00", "2024-01-01 02:00"])
-    np.testing.assert_allclose(text["FIM"][:2], answer["FIM"][:2], rtol=1e-5)
+    np.testing.assert_allclose(text["FIM"][:2], answer["FIM"][1:], rtol=1e-5)
     other = model.query(polars.from_pandas(df), polars.from_pandas(times))
-    assert isinstance(other, polars.DataFrame) and list(other["unique_id"]) == ["s0", "s0", "s1"]
+    assert isinstance(other, polars.DataFrame) and list(other["unique_id"]) == ["s1", "s0", "s0"]
 
 
 @pytest.mark.parametrize(
     "times, message",
     [
         (["x"], "not numbers"),
+        (pd.date_range("2020", periods=2), "not numbers"),
+        ([10**9], "series 's0': a time 999,999,992 steps away"),
+        ([], "there are none|not numbers"),
+        (pd.DataFrame({"unique_id": [], "ds": []}), "times: the frame has no rows"),
         ([np.nan], "finite"),
         (pd.DataFrame({"unique_id": ["nobody"], "ds": [1]}), "no series 'nobody'"),
         (pd.DataFrame({"ds": [1]}), "no column 'unique_id'"),
@@ -104,6 +109,33 @@ def test_times_of_each_series_may_come_as_a_frame(model):
 def test_times_that_cannot_be_are_refused(model, times, message):
     with pytest.raises(InputError, match=message):
         model.query(frame((9,)), times)
+
+
+def test_many_times_are_asked_in_pieces_and_answered_in_order(model, monkeypatch):
+    df, times = frame((30,)), np.linspace(-3, 40, 101)
+    expected = model.query(df, times, level=80)
+    monkeypatch.setattr(engine, "MOST_QUERIES", 16)
+    pd.testing.assert_frame_equal(model.query(df, times, level=80), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_dates_that_nanoseconds_cannot_hold_are_refused(model):
+    df = frame((9,)).assign(ds=pd.date_range("2024", periods=9))
+    for times in (["3000-01-01"], np.array(["3000-01-01"], "M8[s]")):
+        with pytest.raises(InputError, match="times"):
+            model.query(df, times)
+
+
+def test_a_stamp_off_the_grid_does_not_keep_gaps_from_being_filled(model):
+    df = frame((30,)).assign(ds=pd.date_range("2024", periods=30)).drop(index=[10, 11, 20])
+    df.loc[5, "ds"] += pd.Timedelta(minutes=5)
+    assert len(model.interpolate(df)) == 30
+
+
+def test_no_column_is_lost_to_another_of_its_name(model):
+    df = frame((9,)).rename(columns={"y": "FIM"})
+    for ask in (model.interpolate, lambda *a, **k: model.cross_validation(*a, h=2, **k)):
+        with pytest.raises(InputError, match="two columns 'FIM'"):
+            ask(df, target_col="FIM")
 
 
 def test_numbers_are_no_dates(model):

@@ -1,6 +1,7 @@
 import dataclasses
 from statistics import NormalDist
 
+import jax
 import numpy as np
 import pandas as pd
 import polars
@@ -100,7 +101,7 @@ def test_long_horizons_are_rolled_out(model):
 def test_a_series_without_observations_gets_nan_and_a_warning(model):
     df = frame()
     df["y"] = df["y"].mask(df["unique_id"] == "s1")
-    with pytest.warns(UserWarning, match="series 's1' has no observation: its forecast is NaN"):
+    with pytest.warns(UserWarning, match="no observation to go by, so that answers are NaN: series 's1'"):
         answer = model.forecast(df, h=2)
     assert list(answer["FIM"].isna()) == [False, False, True, True, False, False]
 
@@ -136,11 +137,41 @@ def test_a_gap_at_the_end_is_part_of_the_unseen_window(model):
         (lambda f: f, {"level": 80, "quantiles": [0.5]}, "give one of them"),
         (lambda f: f, {"season_length": 0}, "season_length=0"),
         (lambda f: f, {"bounds": (2, 1)}, "bounds: 2 is above 1"),
+        (lambda f: f, {"bounds": (float("nan"), 1)}, "a bound is not a number"),
+        (lambda f: f, {"bounds": (0,)}, "give two numbers"),
+        (lambda f: f, {"level": "80"}, "level='80': give a number"),
+        (lambda f: f, {"level": [80, None]}, "give a number"),
+        (lambda f: f, {"level": 99.99999999999999}, "not between 0 and 100"),
+        (lambda f: f, {"h": 10**6}, "series 's0': a time 1,000,000 steps away"),
     ],
 )
 def test_what_cannot_be_forecast_is_refused_in_a_sentence(model, change, settings, message):
     with pytest.raises(InputError, match=message):
         model.forecast(change(frame()), **({"h": 3} | settings))
+
+
+def test_columns_are_named_by_every_digit_of_their_level(model):
+    answer = model.forecast(frame((9,)), h=1, level=[99.99999, 100 / 3])
+    assert list(answer.columns[3:]) == [
+        "FIM-lo-99.99999",
+        "FIM-hi-99.99999",
+        "FIM-lo-33.3333333333",
+        "FIM-hi-33.3333333333",
+    ]
+    assert "FIM-q-0.0000001" in model.forecast(frame((9,)), h=1, quantiles=[1e-9])
+
+
+def test_zeros_at_the_end_of_a_series_that_is_not_constant_are_no_certainty(model):
+    y = np.r_[np.random.default_rng(0).poisson(3, 24), np.zeros(13)]
+    answer = model.forecast(y, 1, level=99)
+    assert (answer["FIM-hi-99"] > answer["FIM-lo-99"]).all()
+
+
+def test_new_parameters_are_used(model):
+    other = forecaster(RICH_FORECASTER)
+    before = other.forecast(frame((9,)), h=2)["FIM"]
+    other.params = jax.tree.map(lambda x: 0.5 * x, other.params)
+    assert (other.forecast(frame((9,)), h=2)["FIM"] != before).any()
 
 
 def test_forecasts_follow_shift_and_scale(model):

@@ -109,6 +109,28 @@ def test_precision_is_that_of_the_steps_however_long_ago_the_origin():
     assert infer_frequency([np.array([2**60, 2**60 + 3])], None).positions(2**60 + 6, 2**60) == 2
 
 
+@pytest.mark.parametrize("freq", [None, "D", "W", "W-FRI", "h", "s", "YS"])
+def test_centuries_are_no_span_too_long(freq):
+    stamps = np.array(["1700-01-01", "1850-01-01", "2020-01-01"], "M8[ns]")
+    days = stamps.astype("M8[D]").astype(int)
+    frequency = infer_frequency([stamps], freq)
+    length = {"D": 1, "W": 7, "W-FRI": 7, "h": 1 / 24, "s": 1 / 86_400}.get(freq)
+    expected = (days - days[-1]) / length if length else (np.array([1700, 1850, 2020]) - 2020) / frequency.step.n
+    np.testing.assert_allclose(frequency.positions(stamps, stamps[-1]), expected, rtol=1e-15)
+    np.testing.assert_allclose(frequency.positions(stamps[-1], stamps), -expected, rtol=1e-15)
+
+
+def test_steps_of_centuries():
+    uneven = np.array(["1690-03-05 07:00", "2015-06-08 19:21"], "M8[ns]")
+    for stamps in (uneven, uneven.astype("M8[D]").astype("M8[ns]")):
+        with pytest.raises(InputError, match="^most dates are more than 292 years apart, .* give freq$"):
+            infer_frequency([stamps])
+    assert infer_frequency([np.array(["1700-01-01", "2020-01-01"], "M8[ns]")]).step == pd.offsets.YearBegin(320)
+    assert infer_frequency([np.array([-(2**62), 0, 2**62, 2**62 + 2**61, 2**63 - 1])]).step > 0
+    far = np.array([-(2**62) - 2**61, 2**62])
+    np.testing.assert_array_equal(infer_frequency([far], 2**40).positions(far, far[0]), [0, 2.5 * 2**22])
+
+
 def test_closing_times_of_business_days_are_whole_steps():
     stamps = dates("B", "2024-03-01 16:00")
     frequency = infer_frequency([stamps, stamps[5:]])
@@ -244,6 +266,8 @@ def test_old_names_are_understood_without_a_word(old, new):
         (dates("D"), 1, "freq=1: the stamps are dates, so freq must be an alias of pandas"),
         (dates("D"), "-1D", "freq='-1D' is not a step forward"),
         (dates("D"), "0h", "freq='0h' is not a step forward"),
+        (dates("D"), pd.offsets.Week(20_000, weekday=1), "is a step of more than 292 years"),
+        (dates("D"), pd.offsets.Week(20_000), "is a step of more than 292 years"),
         (dates("D"), pd.DateOffset(months=1), "is not a step forward with a name"),
         (dates("D")[:1], None, "no series has two dates, .* give freq"),
         (np.arange(3), "D", "freq='D': the stamps are numbers, so freq must be a number"),

@@ -111,6 +111,33 @@ def test_quantiles_are_paired_about_the_median():
     np.testing.assert_array_equal(line(axis, "FIM")[1], answers["FIM-q-50"])
 
 
+@pytest.mark.parametrize(
+    "low, high",
+    [
+        ("q-0.0000001", "q-99.9999999"),
+        ("q-1e-07", "q-99.9999999"),
+        ("lo-99.9999998", "hi-99.9999998"),
+    ],
+)
+def test_quantiles_far_from_the_median(low, high):
+    df = series()
+    answers = forecast(df, levels=(95,))
+    shifts = {low: -5.0, high: 5.0, "q-0.001": -4.0, "q-99.999": 4.0}
+    answers = answers.assign(**{f"FIM-{name}": answers["FIM"] + shift for name, shift in shifts.items()})
+    (axis,) = plot(df, answers).axes
+    labels = ["99.9999998 % interval", "99.998 % interval", "95 % interval"]
+    assert [(label, least) for label, _, least, *_ in bands(axis)] == list(zip(labels, [-5, -4, -2]))
+    (axis,) = plot(df, answers, level=99.9999998).axes
+    assert [label for label, *_ in bands(axis)] == labels[:1]
+
+
+def test_intervals_of_endless_decimals():
+    df = series()
+    answers = forecast(df, levels=(80,)).rename(columns=lambda name: name.replace("-80", "-66.6666666667"))
+    (axis,) = plot(df, answers, level=200 / 3).axes
+    assert [label for label, *_ in bands(axis)] == ["66.6666666667 % interval"]
+
+
 def test_some_intervals_of_those_there_are():
     df = series()
     for level in (80, [80.0]):
@@ -159,6 +186,40 @@ def test_the_series_asked_for_in_the_order_asked_for():
     assert titles(ids=["d", "b"]) == ["d", "b"]
     assert titles(ids="c") == ["c"]
     assert titles(ids=np.array(["b", "a", "c"]), max_ids=2) == ["b", "a", "c"]
+
+
+def test_ids_that_spell_alike_are_not_the_same():
+    df = series([1, "1", "1 (str)"])
+    answers = forecast(df, levels=())
+    for found in (answers, answers.assign(cutoff=pd.Timestamp("2023-04-30"))):
+        figure = plot(df, found)
+        assert [axis.get_title(loc="left") for axis in figure.axes] == ["series 1", "1", "1 (str)"]
+        for i, axis in enumerate(figure.axes):
+            np.testing.assert_array_equal(line(axis, "FIM")[1], np.arange(H) + H * i)
+
+
+def test_ids_may_be_tuples():
+    ids = [("a", 1), ("b", 2)]
+    df = pd.concat([series().assign(unique_id=[id] * N) for id in ids])
+    titles = lambda wanted: [axis.get_title(loc="left") for axis in plot(df, ids=wanted).axes]
+    assert titles(("a", 1)) == ["series ('a', 1)"]
+    assert titles(tuple(ids[::-1])) == titles(ids[::-1]) == ["series ('b', 2)", "series ('a', 1)"]
+    with pytest.raises(InputError, match="^ids: there is no series 'a'$"):
+        plot(df, ids=("a", 2))
+
+
+def test_lazy_frames_are_to_be_collected():
+    df = polars.from_pandas(series())
+    with pytest.raises(InputError, match="^the input is a LazyFrame: collect\\(\\) it first$"):
+        plot(df.lazy())
+    with pytest.raises(InputError, match="^answers: this LazyFrame must be read first: collect\\(\\) it$"):
+        plot(df, df.lazy())
+
+
+def test_a_series_with_an_index_needs_no_frame():
+    df = series()
+    (axis,) = plot(df.set_index("ds")["y"], forecast(df).assign(unique_id=0)).axes
+    np.testing.assert_array_equal(line(axis, "observed")[0], date2num(df["ds"]))
 
 
 def test_series_that_have_answers_come_first():

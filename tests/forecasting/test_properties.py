@@ -243,9 +243,9 @@ def test_a_series_without_observations_has_none(empty, h):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         found = forecast(series, h)
-    assert [str(w.message) for w in caught] == [
-        f"series 's{i}' has no observation: its forecast is NaN" for i, none in enumerate(empty) if none
-    ]
+    named = ", ".join(f"'s{i}'" for i, none in enumerate(empty) if none)
+    expected = [f"no observation to go by, so that answers are NaN: series {named}"] if any(empty) else []
+    assert [str(w.message) for w in caught] == expected
     np.testing.assert_array_equal(np.isnan(found).all(axis=-1), np.repeat(empty, h))
     np.testing.assert_array_equal(np.isnan(found).any(axis=-1), np.repeat(empty, h))
 
