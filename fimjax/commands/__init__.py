@@ -5,7 +5,7 @@ import os
 import sys
 
 from fimjax.commands.arguments import parse
-from fimjax.commands.messages import CommandError, telling_warnings
+from fimjax.commands.messages import tell, telling_warnings
 
 MISTAKE, INTERRUPTED = 2, 130
 """Exit codes of what cannot be done, and of what Ctrl-C ended."""
@@ -17,13 +17,14 @@ def main(argv: list[str] | None = None) -> int:
     try:
         with telling_warnings():
             run(arguments)
-            sys.stdout.flush()
-    except CommandError as error:
-        return fail(arguments.command, str(error))
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w")  # nobody reads any more, and the interpreter would complain when it ends
     except OSError as error:
         return fail(arguments.command, f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except (ValueError, OverflowError, MemoryError) as error:  # CommandError is one, as are those of the library
+        return fail(arguments.command, str(error) or type(error).__name__)
     except KeyboardInterrupt:
         fail(arguments.command, "interrupted")
         return INTERRUPTED
@@ -48,5 +49,5 @@ def run(arguments: argparse.Namespace) -> None:
 
 def fail(command: str, reason: str) -> int:
     """Says in a sentence why a command ended, and returns the exit code."""
-    print(f"fimjax {command}: {' '.join(reason.split())}", file=sys.stderr)
+    tell(f"fimjax {command}: {reason}")
     return MISTAKE

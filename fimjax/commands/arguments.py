@@ -1,6 +1,7 @@
 """The arguments of all commands. Imports nothing that takes time, so that --help does not."""
 
 import argparse
+import re
 from importlib.metadata import version
 from typing import NoReturn
 
@@ -10,6 +11,11 @@ ANSWERS = ("forecast", "interpolate", "backtest", "anomalies")
 
 class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence, instead of after the list of all options."""
+
+    def __init__(self, *arguments, **settings):
+        super().__init__(*arguments, **settings)
+        # That of argparse takes -1e3 for an option.
+        self._negative_number_matcher = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?$")
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")

@@ -4,15 +4,17 @@ import gzip
 import importlib.util
 import io
 import os
-import re
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
+from fimjax.commands.dialect import read_dialect
 from fimjax.commands.messages import CommandError
+from fimjax.commands.numerals import read_decimal_commas
 
 STANDARD = "-"
 """Standard input or output in the place of a file."""
@@ -23,7 +25,18 @@ ENDINGS = {".csv": "csv", ".csv.gz": "csv", ".parquet": "parquet"}
 PICTURES = (".png", ".pdf", ".svg")
 
 
-def read_table(source: str, format: str | None, is_text: Callable[[str], bool]) -> pd.DataFrame:
+@dataclass(frozen=True)
+class Table:
+    """What a file holds."""
+
+    frame: pd.DataFrame
+    place: Callable[[int], str]
+    """Where a row of the frame is in the file."""
+    decimal_commas: tuple[str, ...] = ()
+    """Columns of numbers that are written with them."""
+
+
+def read_table(source: str, format: str | None, is_text: Callable[[str], bool]) -> Table:
     """Reads a table.
 
     Args:
@@ -34,12 +47,17 @@ def read_table(source: str, format: str | None, is_text: Callable[[str], bool]) 
     """
     name = "standard input" if source == STANDARD else source
     format = format or ("csv" if source == STANDARD else format_of(Path(source), "--format tells what it is"))
-    data = sys.stdin.buffer.read() if source == STANDARD else Path(source).read_bytes()
+    data = _read_standard_input() if source == STANDARD else Path(source).read_bytes()
     table = _read_parquet(data, name) if format == "parquet" else _read_csv(_unpack(data, name), name, is_text)
-    if not len(table):
+    if not len(table.frame):
         raise CommandError(f"{name}: has no rows")
-    table.columns = [str(column).strip() for column in table.columns]
     return table
+
+
+def _read_standard_input() -> bytes:
+    if sys.stdin is None:
+        raise CommandError("standard input is closed: give a file")
+    return sys.stdin.buffer.read()
 
 
 def format_of(path: Path, hint: str = "") -> str:
@@ -60,19 +78,14 @@ def _unpack(data: bytes, name: str) -> bytes:
         raise CommandError(f"{name}: is not a whole gzip file ({error})") from error
 
 
-def _read_csv(data: bytes, name: str, is_text: Callable[[str], bool]) -> pd.DataFrame:
-    header = data.removeprefix(b"\xef\xbb\xbf").lstrip(b"\r\n").partition(b"\n")[0].decode("utf-8", "replace")
-    delimiter = next((each for each in (";", "\t") if each in header and "," not in header), ",")
-    # Spreadsheets in countries with decimal commas write semicolons between fields.
-    decimal = "," if delimiter != "," and re.search(rb"\d,\d", data) else "."
-    settings: dict = {"sep": delimiter, "decimal": decimal, "encoding": "utf-8-sig", "low_memory": False}
-    fields = [field.strip() for field in header.split(delimiter)]
-    if all(re.fullmatch(r"[-+.:/\dTZe ]*\d[-+.:/\dTZe ]*", field) for field in fields):
-        names = ["y"] if len(fields) == 1 else [f"column {i + 1}" for i in range(len(fields))]
+def _read_csv(data: bytes, name: str, is_text: Callable[[str], bool]) -> Table:
+    delimiter, names = read_dialect(data)
+    settings: dict = {"sep": delimiter, "encoding": "utf-8-sig", "low_memory": False, "skipinitialspace": True}
+    if names is not None:
         settings |= {"header": None, "names": names}
     try:
         columns = pd.read_csv(io.BytesIO(data), nrows=0, **settings).columns
-        as_text = {column: _text for column in columns if is_text(column)}
+        as_text = {column: _text for column in columns if is_text(str(column).strip())}
         table = pd.read_csv(io.BytesIO(data), converters=as_text, **settings)
     except pd.errors.EmptyDataError as error:
         raise CommandError(f"{name}: is empty") from error
@@ -83,7 +96,24 @@ def _read_csv(data: bytes, name: str, is_text: Callable[[str], bool]) -> pd.Data
         raise CommandError(f"{name}: cannot be read as CSV ({reason})") from error
     if not isinstance(table.index, pd.RangeIndex):
         raise CommandError(f"{name}: its rows have more fields than its first line has names")
-    return table
+    table.columns = [str(column).strip() for column in table.columns]
+    if table.columns.has_duplicates:  # pandas has renamed those that were the same to the letter
+        twice = table.columns[table.columns.duplicated()][0]
+        raise CommandError(f"{name}: has more than one column {twice!r}")
+    numbers = {column: read_decimal_commas(table[column]) for column in table.columns if not is_text(column)}
+    numbers = {column: found for column, found in numbers.items() if found is not None}
+    place = _places(data, len(table), has_names=names is None)
+    return Table(table.assign(**numbers), place, tuple(numbers))
+
+
+def _places(data: bytes, rows: int, has_names: bool) -> Callable[[int], str]:
+    """Names the line of a row, if every line that is not blank is one."""
+
+    def place(row: int) -> str:
+        lines = [number for number, line in enumerate(data.split(b"\n"), start=1) if line.strip()]
+        return f"line {lines[row + has_names]}" if len(lines) == rows + has_names else f"row {row}"
+
+    return place
 
 
 def _text(field: str) -> str | None:
@@ -91,13 +121,15 @@ def _text(field: str) -> str | None:
     return field.strip() or None
 
 
-def _read_parquet(data: bytes, name: str) -> pd.DataFrame:
+def _read_parquet(data: bytes, name: str) -> Table:
     _require_pyarrow()
     try:
         table = pd.read_parquet(io.BytesIO(data), engine="pyarrow")
     except (OSError, ValueError) as error:  # ArrowInvalid is one
         raise CommandError(f"{name}: is not a parquet file that can be read") from error
-    return table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
+    table = table if isinstance(table.index, pd.RangeIndex) else table.reset_index()
+    table.columns = [str(column).strip() for column in table.columns]
+    return Table(table, lambda row: f"row {row}")
 
 
 def _require_pyarrow() -> None:
@@ -131,14 +163,42 @@ def check_picture(path: Path) -> None:
         raise CommandError("--plot needs matplotlib: pip install 'fimjax[plot]'")
 
 
-def write_table(table: pd.DataFrame, path: Path | None, scratch: Path | None = None) -> None:
-    """Writes a table in the format of its path to a scratch file; as CSV to standard output if there is no path."""
+def check_standard_output() -> None:
+    """Refuses to answer where nobody can read."""
+    if sys.stdout is None:
+        raise CommandError("standard output is closed")
+
+
+def write_table(table: pd.DataFrame, path: Path | None, scratch: Path | None = None, exact: Iterable[str] = ()) -> None:
+    """Writes a table in the format of its path to a scratch file; as CSV to standard output if there is no path.
+
+    Args:
+        exact: columns whose numbers are written with all their digits. Others have twelve: more than a forecast has.
+    """
     if path is not None and format_of(path) == "parquet":
         table.to_parquet(scratch, engine="pyarrow", index=False)
         return
-    # Twelve digits: more than a forecast has, and all that most values have.
+    floats = [column for column in exact if column in table and pd.api.types.is_float_dtype(table[column])]
+    table = table.assign(**{column: table[column].map(_spell, na_action="ignore") for column in floats})
     settings = {"index": False, "float_format": "%.12g", "lineterminator": "\n"}
     if path is None:
-        table.to_csv(sys.stdout, **settings)
+        _write_standard_output(table.to_csv(**settings))
     else:
         table.to_csv(scratch, compression="gzip" if path.suffix.lower() == ".gz" else None, **settings)
+
+
+def _spell(number: float) -> str:
+    short = f"{number:.12g}"
+    return short if float(short) == number else repr(float(number))
+
+
+def _write_standard_output(text: str) -> None:
+    try:
+        text.encode(sys.stdout.encoding or "utf-8", sys.stdout.errors or "strict")
+    except UnicodeEncodeError as error:
+        letter = error.object[error.start]
+        raise CommandError(
+            f"standard output takes {error.encoding} only, which has no {letter!r}: give --output, or set "
+            "PYTHONIOENCODING=utf-8"
+        ) from error
+    sys.stdout.write(text)

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fimjax.commands.messages import CommandError
+from fimjax.commands.numerals import holds_thousands
 from fimjax.commands.times import could_be_times, looks_like_dates
 
 Tiers = tuple[tuple[str, ...], ...]
@@ -51,10 +52,24 @@ def is_id_name(name: str, given: str | None = None) -> bool:
     return name == given if given is not None else any(_plain(name) in tier for tier in (*ID_NAMES, GROUP_NAMES))
 
 
+def is_time_name(name: str, given: str | None = None) -> bool:
+    """Whether a column may be taken for times by its name."""
+    return name == given if given is not None else any(_plain(name) in tier for tier in TIME_NAMES)
+
+
+def is_usual_name(name: str) -> bool:
+    """Whether columns are often called so."""
+    return is_id_name(name) or is_time_name(name) or any(_plain(name) in tier for tier in TARGET_NAMES)
+
+
 def guess_roles(
-    table: pd.DataFrame, id: str | None = None, time: str | None = None, targets: Iterable[str] | None = None
+    table: pd.DataFrame,
+    id: str | None = None,
+    time: str | None = None,
+    targets: Iterable[str] | None = None,
+    date_format: str | None = None,
 ) -> Roles:
-    """Finds the columns that were not given.
+    """Finds the columns that were not given, times by how dates are spelled if that is known.
 
     Raises:
         CommandError: if a given column is not there, or if several columns would do or none does.
@@ -62,7 +77,7 @@ def guess_roles(
     targets = tuple(targets or ())
     _check_given(table, id, time, targets)
     table = table.drop(columns=[c for c in table.columns if c not in (id, time, *targets) and _is_clutter(table[c])])
-    guess, is_wide = _Guess(table, targets), len(targets) > 1
+    guess, is_wide = _Guess(table, targets, date_format), len(targets) > 1
     if id is None and not is_wide:
         id = guess.named_id(time)
     time = time or guess.time(id)
@@ -78,6 +93,7 @@ class _Guess:
     table: pd.DataFrame
     given: tuple[str, ...]
     """Targets that are known."""
+    date_format: str | None
 
     def named_id(self, time: str | None) -> str | None:
         # What is different in every row tells rows apart, not series.
@@ -86,10 +102,10 @@ class _Guess:
 
     def time(self, id: str | None) -> str | None:
         columns = self._left(id)
-        if named := self._named(columns, TIME_NAMES, could_be_times):
+        if named := self._named(columns, TIME_NAMES, lambda column: could_be_times(column, self.date_format)):
             return _only(named, "time", "--time")
         columns = [c for c in columns if c not in self._named(columns, TARGET_NAMES, _holds_numbers)]
-        if dates := [c for c in columns if looks_like_dates(self.table[c])]:
+        if dates := [c for c in columns if looks_like_dates(self.table[c], self.date_format)]:
             return _only(dates, "time", "--time")
         if self.given or len(self._numeric(id)) > 1:  # a single column of numbers is the target
             if rising := [c for c in columns if self._rises(c, id)]:
@@ -106,7 +122,7 @@ class _Guess:
         if found:
             return _only(varied or found[:1], "id", "--id")
         named = self._named(columns, TARGET_NAMES, _holds_numbers)
-        others = [c for c in columns if c not in named and not _is_time_name(c)]
+        others = [c for c in columns if c not in named and not is_time_name(c)]
         if len(self._numeric(time)) > 1 and others:
             raise CommandError(
                 f"column {time!r} has times more than once, and it is not plain which of the columns {_listed(others)} "
@@ -139,7 +155,7 @@ class _Guess:
         return []
 
     def _is_group(self, column: pd.Series) -> bool:
-        is_time = looks_like_dates(column) or _is_time_name(column.name)  # such as 10:00 beside a date
+        is_time = looks_like_dates(column) or is_time_name(column.name)  # such as 10:00 beside a date
         is_text = not pd.api.types.is_numeric_dtype(column)
         return not is_time and (is_text or _plain(column.name) in GROUP_NAMES) and column.duplicated().any()
 
@@ -178,7 +194,8 @@ def _holds_numbers(column: pd.Series) -> bool:
     """Whether a column is of numbers, perhaps with text among them that the library will refuse by its row."""
     if column.dtype == object:
         seen = column.dropna()
-        return len(seen) > 0 and pd.to_numeric(seen, errors="coerce").notna().mean() > 0.5
+        is_number = pd.to_numeric(seen, errors="coerce").notna()
+        return len(seen) > 0 and (is_number.mean() > 0.5 or holds_thousands(seen))
     return _is_number(column)
 
 
@@ -190,10 +207,6 @@ def _only(found: list[str], role: str, option: str) -> str | None:
     if len(found) > 1:
         raise CommandError(f"the {role} may be any of the columns {_listed(found)}: give {option}")
     return found[0] if found else None
-
-
-def _is_time_name(name: str) -> bool:
-    return any(_plain(name) in tier for tier in TIME_NAMES)
 
 
 def _plain(name: str) -> str:

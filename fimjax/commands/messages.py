@@ -12,7 +12,13 @@ class CommandError(ValueError):
 
 def say(text: str) -> None:
     """Tells in one line what the reader of the answers should know."""
-    print(f"fimjax: {' '.join(text.split())}", file=sys.stderr)
+    tell(f"fimjax: {text}")
+
+
+def tell(line: str) -> None:
+    """Prints a line on standard error, if there is one; print would take standard output instead."""
+    if sys.stderr is not None:
+        print(" ".join(line.split()), file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -10,11 +10,9 @@ if TYPE_CHECKING:
 
 def load_model(source: str | None) -> "Forecaster":
     """A bundled model by name, or one in a folder; what it compiles is kept for the next process."""
-    from fimjax.forecasting.cache import use_compile_cache
     from fimjax.forecasting.forecaster import Forecaster
     from fimjax.forecasting.pretrained import PretrainedError
 
-    use_compile_cache()
     try:
         return Forecaster.from_pretrained(source)
     except PretrainedError as error:

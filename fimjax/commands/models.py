@@ -3,6 +3,7 @@
 from importlib.resources import files
 from typing import Any
 
+from fimjax.commands.files import check_standard_output
 from fimjax.commands.messages import CommandError, say
 
 COLUMNS = ("name", "parameters", "size", "fimjax", "steps", "trained for", "")
@@ -10,6 +11,7 @@ COLUMNS = ("name", "parameters", "size", "fimjax", "steps", "trained for", "")
 
 def list_models() -> None:
     """Prints a line for each bundled model; the default one is marked."""
+    check_standard_output()
     from fimjax.forecasting.pretrained import DEFAULT, WEIGHTS, PretrainedError, bundled
 
     try:

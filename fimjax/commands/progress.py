@@ -14,29 +14,29 @@ BETWEEN_LINES = 30.0
 """Seconds between lines where there is no terminal."""
 
 Progress = Callable[[int, int], None]
-"""Called with how many series are done, of how many."""
+"""Called with how many are done, of how many."""
 
 
 @contextlib.contextmanager
-def showing_progress(quiet: bool) -> Iterator[Progress]:
-    """Tells how far a job is while it lasts, to be called as it advances."""
-    if quiet:
+def showing_progress(quiet: bool, what: str = "series") -> Iterator[Progress]:
+    """Tells how far a job is while it lasts, to be called as it advances; what tells what is counted."""
+    if quiet or sys.stderr is None:
         yield lambda done, total: None
     elif sys.stderr.isatty():
-        with _bar() as advance:
+        with _bar(what) as advance:
             yield advance
     else:
-        yield _lines()
+        yield _lines(what)
 
 
 @contextlib.contextmanager
-def _bar() -> Iterator[Progress]:
+def _bar(what: str) -> Iterator[Progress]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = TextColumn("fimjax: series"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    columns = TextColumn(f"fimjax: {what}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    task = bar.add_task("series", total=None)
+    task = bar.add_task(what, total=None)
     # Of its own accord, for the first series take the longest: the model is compiled for them.
     starter = threading.Timer(PATIENCE, bar.start)
     starter.daemon = True
@@ -49,13 +49,13 @@ def _bar() -> Iterator[Progress]:
         bar.stop()
 
 
-def _lines() -> Progress:
+def _lines(what: str) -> Progress:
     last = time.monotonic()
 
     def advance(done: int, total: int) -> None:
         nonlocal last
         if done < total and time.monotonic() - last > BETWEEN_LINES:
             last = time.monotonic()
-            say(f"{done:,} of {total:,} series")
+            say(f"{done:,} of {total:,} {what}")
 
     return advance

@@ -4,6 +4,7 @@ import dataclasses
 import datetime
 import re
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,8 @@ DATE = re.compile(r"\d{4}|\d+[-/.]\d+[-/.]\d+|[A-Za-z]{3}[a-z]*[-/ ']\d{2}")
 
 DAY_OR_MONTH = re.compile(r"\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}")
 
+OFFSET = re.compile(r"([-+]\d{2}(?::?\d{2})?|Z)\s*$")
+
 SAMPLE = 200
 """Rows that tell whether a column holds dates."""
 
@@ -33,6 +36,8 @@ class Times:
     spelling: str | None = None
     """As strftime has it; None for whatever pandas writes."""
     as_numbers: bool = False
+    has_offsets: bool = False
+    """Whether the file has several offsets from UTC, and the stamps are in UTC therefore."""
 
     def spell(self, stamps: pd.Series) -> pd.Series:
         """More stamps in the spelling of the file."""
@@ -41,10 +46,21 @@ class Times:
         spelled = stamps.dt.strftime(self.spelling)
         return spelled.astype(np.int64) if self.as_numbers else spelled
 
+    def can_spell(self, stamps: pd.Series) -> bool:
+        """Whether nothing is lost in that spelling: months are, where years are written."""
+        if self.spelling is None:
+            return True
+        try:
+            return bool((pd.to_datetime(stamps.dt.strftime(self.spelling), format=self.spelling) == stamps).all())
+        except (ValueError, TypeError):
+            return False
 
-def looks_like_dates(column: pd.Series) -> bool:
-    """Whether the first rows of a column read as dates."""
+
+def looks_like_dates(column: pd.Series, date_format: str | None = None) -> bool:
+    """Whether the first rows of a column read as dates, or are spelled as it is known that they are."""
     sample = column.dropna().head(SAMPLE)
+    if date_format is not None and len(sample):
+        return bool(_quietly(lambda: _read_format(sample.astype(str), date_format, errors="coerce")).notna().all())
     if pd.api.types.is_datetime64_any_dtype(column):
         return True
     if not len(sample) or pd.api.types.is_bool_dtype(column):
@@ -57,27 +73,42 @@ def looks_like_dates(column: pd.Series) -> bool:
     return bool(texts.str.contains(DATE).all()) and (_parse(texts) is not None or _parse(texts, True) is not None)
 
 
-def could_be_times(column: pd.Series) -> bool:
+def could_be_times(column: pd.Series, date_format: str | None = None) -> bool:
     """Whether a column holds numbers, or what reads as dates."""
+    if date_format is not None:
+        return looks_like_dates(column, date_format)
     is_number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
     return is_number or looks_like_dates(column)
 
 
-def read_times(column: pd.Series, date_format: str | None = None, keep_numbers: bool = False) -> Times:
+def read_times(
+    column: pd.Series,
+    date_format: str | None = None,
+    keep_numbers: bool = False,
+    place: Callable[[int], str] = lambda row: f"row {row}",
+) -> Times:
     """Reads a column of times.
 
     Args:
         column: dates, text or numbers, none missing.
         date_format: how dates are spelled, as strptime has it; they are written back in the same way.
         keep_numbers: numbers are numbers, even such as 1949 or 19490131.
+        place: where a row is in the file.
     """
     is_number = pd.api.types.is_numeric_dtype(column)
+    is_whole = pd.api.types.is_integer_dtype(column)
     if date_format is not None:
+        if is_number and not is_whole:
+            raise CommandError(
+                f"--date-format: column {column.name!r} was read as numbers, in which 2020.1 and 2020.10 are the same; "
+                "dates are read as text in the column given as --time, if the file is CSV"
+            )
+        texts = column.astype(str)
         try:
-            stamps = pd.to_datetime(column.astype(str), format=date_format)
+            stamps = _read_format(texts, date_format)
         except ValueError as error:
             raise CommandError(f"--date-format: column {column.name!r} is not all in it ({_reason(error)})") from error
-        return Times(stamps, date_format, as_numbers=is_number)
+        return Times(stamps, date_format, as_numbers=is_whole, has_offsets=_has_offsets(texts, stamps))
     if is_number and (keep_numbers or _spelling(column) is None):
         return Times(column)
     if pd.api.types.is_datetime64_any_dtype(column) or _is_date_objects(column):
@@ -85,7 +116,25 @@ def read_times(column: pd.Series, date_format: str | None = None, keep_numbers: 
     spelling = _spelling(column)
     if spelling is not None:
         return Times(pd.to_datetime(column.astype(str), format=spelling), spelling, as_numbers=is_number)
-    return Times(_read_text(column.astype(str)))
+    texts = column.astype(str)
+    stamps = _read_text(texts, place)
+    return Times(stamps, has_offsets=_has_offsets(texts, stamps))
+
+
+def _read_format(texts: pd.Series, date_format: str, errors: str = "raise") -> pd.Series:
+    """Dates in a spelling, those of several time zones in UTC."""
+    read = lambda utc: _quietly(lambda: pd.to_datetime(texts, format=date_format, errors=errors, utc=utc))
+    if "%z" not in date_format:
+        return read(False)
+    stamps = read(True)
+    if _has_offsets(texts, stamps):
+        return stamps
+    return read(False)
+
+
+def _has_offsets(texts: pd.Series, stamps: pd.Series) -> bool:
+    """Whether texts have several offsets from UTC."""
+    return stamps.dt.tz is not None and texts.str.extract(OFFSET)[0].nunique() > 1
 
 
 def _spelling(column: pd.Series) -> str | None:
@@ -104,14 +153,13 @@ def _spelling(column: pd.Series) -> str | None:
     return None
 
 
-def _read_text(texts: pd.Series) -> pd.Series:
+def _read_text(texts: pd.Series, place: Callable[[int], str]) -> pd.Series:
     stamps = _parse(texts)
     days_first = _parse(texts, True) if DAY_OR_MONTH.match(texts.iloc[0]) else None
     if stamps is not None and days_first is not None and (stamps != days_first).any():
         example = texts[stamps != days_first].iloc[0]
-        day_first, month_first = (
-            order.replace("/", re.search(r"\D", example)[0]) for order in ("%d/%m/%Y", "%m/%d/%Y")
-        )
+        sign, year = re.search(r"\D", example)[0], "%Y" if re.search(r"\d{4}", example) else "%y"
+        day_first, month_first = (sign.join((*order, year)) for order in (("%d", "%m"), ("%m", "%d")))
         raise CommandError(
             f"column {texts.name!r} holds dates such as {example}, which may begin with the day or with the month: "
             f"give --date-format, such as {day_first} or {month_first}"
@@ -121,7 +169,7 @@ def _read_text(texts: pd.Series) -> pd.Series:
         each = _quietly(lambda: pd.to_datetime(texts, format="mixed", errors="coerce", utc=True))
         row = int(each.isna().argmax())
         raise CommandError(
-            f"column {texts.name!r} holds {texts.iloc[row]!r} in row {row}, which does not read as a date "
+            f"column {texts.name!r} holds {texts.iloc[row]!r} in {place(row)}, which does not read as a date "
             "as the others do: give --date-format, or another column as --time"
         )
     return found

@@ -7,7 +7,7 @@ import pandas as pd
 
 from fimjax.forecasting.frames import read_times
 from fimjax.forecasting.inputs import Inputs
-from fimjax.forecasting.panel import InputError, Source, to_stamps
+from fimjax.forecasting.panel import InputError, Source, is_frame, to_stamps
 
 
 def read_moments(times: Any, inputs: Inputs) -> tuple[list[np.ndarray], np.ndarray]:
@@ -23,7 +23,7 @@ def read_moments(times: Any, inputs: Inputs) -> tuple[list[np.ndarray], np.ndarr
         Rows are in the order of the frame, or for each series in the order of the times.
     """
     ids = inputs.panel.ids
-    if not hasattr(times, "columns"):
+    if not is_frame(times):
         stamps = _to_stamps(times, inputs)
         return [stamps] * len(ids), np.arange(len(ids) * len(stamps))
     try:

@@ -3,9 +3,20 @@
 import numpy as np
 import pandas as pd
 
+from fimjax.commands import main
 from fimjax.forecasting.inputs import read_inputs
 
 MONTHLY = "month,passengers\n" + "".join(f"1949-{month:02},{100 + month}\n" for month in range(1, 13))
+
+
+def run(capsys, *arguments):
+    """Exit code, standard output, and the lines of standard error."""
+    try:
+        code = main([str(argument) for argument in arguments])
+    except SystemExit as exit:
+        code = exit.code
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err.splitlines()
 
 
 class Repeater:

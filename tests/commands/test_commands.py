@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fimjax.commands import answers, main, progress
+from fimjax.commands import answers, progress
 from fimjax.examples import air_passengers
 from fimjax.forecasting.forecaster import Forecaster
 from fimjax.forecasting.pretrained import load_pretrained, save_pretrained
-from tests.commands.examples import MONTHLY, Repeater, figure
+from tests.commands.examples import figure, run
 from tests.forecasting.parameters import params_of
 from tests.training.examples import LOCAL_RUN, RICH_RUN, ROOT
 
@@ -32,37 +32,12 @@ def saved(tmp_path_factory):
 
 
 @pytest.fixture
-def model(monkeypatch):
-    repeater = Repeater()
-    monkeypatch.setattr(answers, "load_model", lambda source: repeater)
-    return repeater
-
-
-@pytest.fixture
 def plots(monkeypatch):
     monkeypatch.setitem(sys.modules, "fimjax.forecasting.plot", types.SimpleNamespace(plot=figure))
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A working directory with some series."""
-    (tmp_path / "air.csv").write_text(MONTHLY)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def give(monkeypatch, data):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-
-
-def run(capsys, *arguments):
-    """Exit code, standard output, and the lines of standard error."""
-    try:
-        code = main([str(argument) for argument in arguments])
-    except SystemExit as exit:
-        code = exit.code
-    captured = capsys.readouterr()
-    return code, captured.out, captured.err.splitlines()
 
 
 def test_a_file_without_ids_is_one_series_named_after_it(folder, model, capsys):
@@ -193,10 +168,10 @@ def test_commands_ask_the_library(folder, model, capsys, arguments, method, sett
         (["air.csv", "--time", "day"], "--time: there is no column 'day', only 'month', 'passengers'"),
         (["air.csv", "--freq", "fortnight"], "freq='fortnight' is no frequency that pandas knows"),
         (["air.csv", "--freq", "7"], "freq=7: the stamps are dates"),
-        (["twice.csv"], "column 'ds' has 2020-01-01 00:00:00 for the second time in row 2 (series 'twice')"),
-        (["text.csv"], "column 'y' holds text: '?' in row 1 (series 'text')"),
-        (["gap.csv"], "column 'ds' is missing in row 1"),
-        (["whose.csv"], "column 'id' is missing in row 2"),
+        (["twice.csv"], "column 'ds' has 2020-01-01 00:00:00 for the second time in line 4 (series 'twice')"),
+        (["text.csv"], "column 'y' holds text: '?' in line 3 (series 'text')"),
+        (["gap.csv"], "column 'ds' is missing in line 3"),
+        (["whose.csv"], "column 'id' is missing in line 4"),
         (["air.csv", "--h", "0"], "argument --h: '0' is not a whole number from 1 on (see fimjax forecast --help)"),
         (["air.csv", "--h", "x"], "argument --h: 'x' is not a whole number"),
         (["air.csv", "--bounds", "0", "x"], "argument --bounds: 'x' is neither a number nor none"),
@@ -263,6 +238,9 @@ def test_progress_is_told_in_lines_where_there_is_no_terminal(monkeypatch, capsy
         advance(1000, 2000)
         advance(2000, 2000)
     assert capsys.readouterr().err == "fimjax: 1,000 of 2,000 series\n"
+    with progress.showing_progress(quiet=False, what="windows") as advance:
+        advance(10, 20)
+    assert capsys.readouterr().err == "fimjax: 10 of 20 windows\n"
     with progress.showing_progress(quiet=True) as advance:
         advance(1000, 2000)
     assert capsys.readouterr().err == ""

@@ -53,29 +53,29 @@ def without(monkeypatch):
 )
 def test_csv_files(tmp_path, name, data):
     (tmp_path / name).write_bytes(data)
-    table = read_table(str(tmp_path / name), None, NO_TEXT)
+    table = read_table(str(tmp_path / name), None, NO_TEXT).frame
     assert table.to_numpy().tolist() == [["2020-01-01", 1.0], ["2020-01-02", 2.5]]
 
 
 def test_numbers_alone(tmp_path, monkeypatch):
     standard_input(monkeypatch, b"1.5\n2\n-3e1\n")
-    assert read_table("-", None, NO_TEXT)["y"].tolist() == [1.5, 2, -30]
+    assert read_table("-", None, NO_TEXT).frame["y"].tolist() == [1.5, 2, -30]
 
 
 def test_ids_are_text_and_no_country_is_missing(monkeypatch):
     standard_input(monkeypatch, b"id,y\n007,1\nNA,2\n,3\n")
-    ids = read_table("-", None, lambda name: name == "id")["id"]
+    ids = read_table("-", None, lambda name: name == "id").frame["id"]
     assert ids[:2].tolist() == ["007", "NA"] and ids.isna().tolist() == [False, False, True]
 
 
 def test_parquet_there_and_back(tmp_path, monkeypatch):
     table = pd.DataFrame({"ds": pd.date_range("2020", periods=2), "y": [1, 2]})
     write_table(table, Path("x.parquet"), tmp_path / "scratch")
-    pd.testing.assert_frame_equal(read_table(str(tmp_path / "scratch"), "parquet", NO_TEXT), table)
+    pd.testing.assert_frame_equal(read_table(str(tmp_path / "scratch"), "parquet", NO_TEXT).frame, table)
     standard_input(monkeypatch, (tmp_path / "scratch").read_bytes())
-    pd.testing.assert_frame_equal(read_table("-", "parquet", NO_TEXT), table)
+    pd.testing.assert_frame_equal(read_table("-", "parquet", NO_TEXT).frame, table)
     table.set_index("ds").to_parquet(tmp_path / "indexed.parquet")
-    assert list(read_table(str(tmp_path / "indexed.parquet"), None, NO_TEXT).columns) == ["ds", "y"]
+    assert list(read_table(str(tmp_path / "indexed.parquet"), None, NO_TEXT).frame.columns) == ["ds", "y"]
 
 
 def test_csv_is_written_for_people(tmp_path, capsys):
@@ -98,6 +98,7 @@ def test_csv_is_written_for_people(tmp_path, capsys):
         ("a.csv", b"ds,y\n\xff\xfe,1\n", "is not text in UTF-8"),
         ("a.csv", b"ds,y\n1,2\n1,2,3\n", "cannot be read as CSV (Expected 2 fields in line 3, saw 3)"),
         ("a.csv", b"ds,y\n1,2,3\n1,2,3\n", "more fields than its first line has names"),
+        ("a.csv", b"ds,y, y\n1,2,3\n", "has more than one column 'y'"),
         ("a.csv.gz", gzip.compress(CSV.encode())[:30], "is not a whole gzip file"),
         ("a.parquet", b"PAR1", "is not a parquet file"),
     ],
