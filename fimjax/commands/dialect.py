@@ -61,17 +61,17 @@ def _is_data(first: list[str], others: list[list[str]]) -> bool:
     below = [{_kind(row[i]) for row in others if i < len(row) and row[i]} - {"missing"} for i in range(len(first))]
     if any(kind == "date" and kinds_below == {"date"} for kind, kinds_below in zip(kinds, below)):
         return True
-    # Wide tables may have numbers or dates for names, but not where the first column has them too.
-    if first[0] == "" and len(first) > 1:
-        return False
-    return not any(
-        kinds_below in ({"date"}, {"number"}) and kind not in (*kinds_below, "missing")
+    # Wide tables may have numbers or dates for names, with another name or none above the times.
+    return first[0] != "" and not any(
+        kinds_below in ({"date"}, {"number"}) and kind not in (*kinds_below, "missing", "empty")
         for kind, kinds_below in zip(kinds, below)
     )
 
 
 def _kind(field: str) -> str:
-    if field == "" or field.casefold() in MISSING:
+    if field == "":
+        return "empty"
+    if field.casefold() in MISSING:
         return "missing"
     if re.fullmatch(f"{NUMBER}|{DECIMAL_COMMA}|{THOUSANDS}", field):
         return "number"

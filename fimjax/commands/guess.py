@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from fimjax.commands.messages import CommandError
-from fimjax.commands.numerals import holds_thousands
+from fimjax.commands.numerals import looks_like_numbers
 from fimjax.commands.times import could_be_times, looks_like_dates
 
 Tiers = tuple[tuple[str, ...], ...]
@@ -195,7 +195,7 @@ def _holds_numbers(column: pd.Series) -> bool:
     if column.dtype == object:
         seen = column.dropna()
         is_number = pd.to_numeric(seen, errors="coerce").notna()
-        return len(seen) > 0 and (is_number.mean() > 0.5 or holds_thousands(seen))
+        return len(seen) > 0 and (is_number.mean() > 0.5 or looks_like_numbers(seen))
     return _is_number(column)
 
 

@@ -30,10 +30,10 @@ def read_decimal_commas(column: pd.Series) -> pd.Series | None:
     return pd.to_numeric(found) if fits.all() else found
 
 
-def holds_thousands(column: pd.Series) -> bool:
-    """Whether a column is of numbers, of which some have separators of thousands."""
-    texts = column.dropna().astype(str).str.strip()
-    return bool(texts.str.fullmatch(THOUSANDS).any() and texts.str.fullmatch(f"{THOUSANDS}|{NUMBER}").mean() > 0.5)
+def looks_like_numbers(column: pd.Series) -> bool:
+    """Whether most texts of a column are numbers in one of these spellings."""
+    texts = column.astype(str).str.strip()
+    return bool(texts.str.fullmatch(f"{NUMBER}|{DECIMAL_COMMA}|{THOUSANDS}").mean() > 0.5)
 
 
 def refuse_thousands(column: pd.Series, source: Source) -> None:

@@ -98,7 +98,7 @@ def test_csv_is_written_for_people(tmp_path, capsys):
         ("a.csv", b"ds,y\n\xff\xfe,1\n", "is not text in UTF-8"),
         ("a.csv", b"ds,y\n1,2\n1,2,3\n", "cannot be read as CSV (Expected 2 fields in line 3, saw 3)"),
         ("a.csv", b"ds,y\n1,2,3\n1,2,3\n", "more fields than its first line has names"),
-        ("a.csv", b"ds,y, y\n1,2,3\n", "has more than one column 'y'"),
+        ("a.csv", b"ds,y ,y\n1,2,3\n", "has more than one column 'y'"),
         ("a.csv.gz", gzip.compress(CSV.encode())[:30], "is not a whole gzip file"),
         ("a.parquet", b"PAR1", "is not a parquet file"),
     ],

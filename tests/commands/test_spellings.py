@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from fimjax.commands import answers
@@ -49,6 +50,9 @@ def test_every_row_is_read(folder, model, capsys, text, values):
         ("date,101,102\n2020-01-01,1,2\n", True),
         ("Produkt,Jan 2020,Feb 2020\nNuts,1,2\n", True),
         (",0,1\n0,1,2\n1,5,6\n", True),
+        ("when,amps,\n2020-01-01,1,\n", True),
+        ("label,note,\na,b,\n", True),
+        ("NA,NB\n1,2\n", True),
         ("ds,y\n", True),
         ("2020-01-01,5\n", False),
         ("2020-01-01,?\n2020-01-02,5\n", False),
@@ -81,7 +85,6 @@ def test_decimal_commas_are_told(folder, model, capsys):
         ("date;y\n2020-01-01;1,5\n2020-01-02;2,5\n2020-01-03;1.500\n", "column 'y' holds text: '1,5' in line 2"),
         ("date;y\n2020-01-01;1,5\n2020-01-02;2,5\n2020-01-03;?\n", "column 'y' holds text: '?' in line 4"),
         ("id,date,y\n7,2020-01-01,1\n7,2020-01-01,1\n", "for the second time in line 3 (series '7')"),
-        ("\nds,y\n\n2020-01-01,1\n2020-01-02,2\n\nsoon,3\n", "holds 'soon' in line 7, which does not read as a date"),
         ("date,y\n01/02/20,1\n01/03/20,2\n", "give --date-format, such as %d/%m/%y or %m/%d/%y"),
     ],
 )
@@ -91,21 +94,25 @@ def test_what_is_wrong_is_told_by_its_line(folder, model, capsys, text, message)
     assert (code, out) == (2, "") and message in told[-1]
 
 
+def test_blank_lines_are_counted(folder, model, capsys):
+    (folder / "a.csv").write_text("\nds,y\n\n2020-01-01,1\n2020-01-02,2\n\nsoon,3\n")
+    told = run(capsys, "forecast", "a.csv", "--h", 1, "--time", "ds")[2]
+    assert "holds 'soon' in line 7, which does not read as a date" in told[-1]
+
+
 def test_numbers_are_told_as_they_are_written(folder, model, capsys):
     (folder / "a.csv").write_text("number,date,y\n7,2020-01-01,1\n7,2020-01-01,1\n")
-    told = run(capsys, "forecast", "a.csv", "--h", 1, "--id", "number", "--format", "csv")[2]
+    told = run(capsys, "forecast", "a.csv", "--h", 1, "--id", "number")[2]
     assert "(series '7')" in told[-1]
-    import pandas as pd
-
     pd.read_csv(folder / "a.csv").to_parquet(folder / "a.parquet")
     told = run(capsys, "forecast", "a.parquet", "--h", 1, "--id", "number")[2]
     assert told[-1].endswith("in row 1 (series 7)")
 
 
 def test_float_times_keep_their_digits(folder, model, capsys):
-    (folder / "a.csv").write_text("t,y\n" + "".join(f"1700000000.0{i},{i}.1\n" for i in range(1, 5)))
+    (folder / "a.csv").write_text("t,y\n" + "".join(f"1700000000.00{i},{i}.1\n" for i in range(1, 5)))
     _, out, _ = run(capsys, "interpolate", "a.csv")
-    assert [line.split(",")[1] for line in out.splitlines()[1:]] == [f"1700000000.0{i}" for i in range(1, 5)]
+    assert [line.split(",")[1] for line in out.splitlines()[1:]] == [f"1700000000.00{i}" for i in range(1, 5)]
     assert out.splitlines()[1].endswith(",1.1,1.1")
 
 
@@ -127,8 +134,6 @@ def test_dates_that_look_like_numbers(folder, model, capsys, options):
 
 
 def test_dates_that_were_read_as_numbers(folder, model, capsys):
-    import pandas as pd
-
     pd.DataFrame({"date": [2020.1, 2020.2], "y": [1, 2]}).to_parquet(folder / "a.parquet")
     code, _, told = run(capsys, "forecast", "a.parquet", "--h", 2, "--date-format", "%Y.%m", "--time", "date")
     assert code == 2 and "--date-format: column 'date' was read as numbers" in told[-1]

@@ -205,7 +205,7 @@ def test_columns_that_are_missing_are_named(frame):
     df = frame(columns())
     with pytest.raises(InputError, match="the frame has no column 'day', only 'unique_id', 'ds', 'y'"):
         read_frame(df, time_col="day")
-    with pytest.raises(InputError, match="three columns, not 'unique_id', 'y', 'y'"):
+    with pytest.raises(InputError, match="different columns, not 'unique_id', 'y', 'y'"):
         read_frame(df, time_col="y")
     with pytest.raises(InputError, match="the frame has no rows"):
         read_frame(df[:0])
