@@ -15,7 +15,7 @@ SEPARATORS = ("\t", ";", ",")
 
 MISSING = {"nan", "na", "n/a", "<na>", "null", "none"}
 
-SAMPLE_BYTES, SAMPLE_ROWS = 1 << 16, 20
+SAMPLE_BYTES, SAMPLE_ROWS, SAMPLE_FIELDS = 1 << 16, 20, 50
 """What is looked at of a file."""
 
 
@@ -55,6 +55,7 @@ def _choose(by_separator: dict[str, list[list[str]]]) -> str:
 
 def _is_data(first: list[str], others: list[list[str]]) -> bool:
     """Whether the first line of a file is of the kind of the others, and no line of names."""
+    first = first[:SAMPLE_FIELDS]
     kinds = [_kind(field) for field in first]
     if not {"date", "number", "missing"} & set(kinds) or any(map(is_usual_name, first)):
         return False
