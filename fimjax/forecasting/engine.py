@@ -26,8 +26,11 @@ CHUNK, CHUNK_POINTS = 2048, 1_000_000
 BATCHES = (8, 32)
 """Batch sizes that are compiled: what is computed of 32 series at a time stays within a processor's cache."""
 
-FEWEST_POINTS, FEWEST_QUERIES, SLOT_STEP = 32, 8, 8
+FEWEST_POINTS, FEWEST_QUERIES, FEWEST_SLOTS = 32, 8, 8
 """Smallest shapes: below them, another program costs more than padding."""
+
+SLOT_STEP = 4
+"""Slots of a window come in multiples of this: they cost the most, and series of one horizon need about as many."""
 
 MOST_QUERIES = 256
 """Of more query times of one series, so many are asked at a time."""
@@ -140,7 +143,7 @@ def prepare(request: Request, slots: int) -> Prepared:
     points, queries = _round_up(len(times), FEWEST_POINTS), _round_up(len(request.queries), FEWEST_QUERIES)
     if request.steps is not None:
         fullest = int(np.bincount(((0.5 - times) / request.steps).astype(np.int64)).max())
-        slots = min(-(-fullest // SLOT_STEP) * SLOT_STEP, slots)
+        slots = min(max(-(-fullest // SLOT_STEP) * SLOT_STEP, FEWEST_SLOTS), slots)
     shape = (points, queries, slots)
     return Prepared(times, (values - shift) / (scale if scale > 0 else 1.0), float(shift), float(scale), shape)
 

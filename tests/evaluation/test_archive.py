@@ -5,7 +5,6 @@ import io
 import json
 import signal
 import threading
-import time
 import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -171,14 +170,16 @@ def test_a_connection_that_breaks_off_leaves_nothing(server, tmp_path):
 
 def test_an_interrupt_in_the_middle_leaves_nothing(server, tmp_path):
     server.content, server.announced = server.content[:100], len(server.content)
+    interrupted = threading.Event()
 
     def interrupt():
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-        time.sleep(0.3)
+        interrupted.wait(30)  # a connection that ends first would be another fault
 
     server.after = interrupt
     with pytest.raises(KeyboardInterrupt):
         load(tmp_path)
+    interrupted.set()
     assert not list(tmp_path.iterdir())
 
 

@@ -113,16 +113,17 @@ def test_the_similarity_loss_sends_no_gradient_into_the_true_embedding():
 def test_a_fim_l_trained_beside_fim_has_its_own_loss_on_the_seen_windows():
     """The weight adds FIM-l's error as its own training has it, averaged over each series' unobserved points."""
     config = dataclasses.replace(RICH_RUN.model, similarity_weight=0.0)
-    sample = sample_group(jax.random.key(3), dataclasses.replace(PRIOR, missing=1.0, short_history=0.0))
+    prior = dataclasses.replace(PRIOR, missing=1.0, short_history=0.0)
+    sample = jax.jit(lambda key: sample_group(key, prior))(jax.random.key(3))
     losses = {}
     for weight in (0.0, 0.5):
         model = build_model(dataclasses.replace(config, interpolation_weight=weight))
-        params = init_params(model, jax.random.key(0))
-        losses[weight] = make_loss(model, RICH_RUN.training)(params, sample)
+        params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
+        losses[weight] = jax.jit(make_loss(model, RICH_RUN.training))(params, sample)
     local = build_model(config.local)
     past = jax.tree.map(lambda x: x[:, :-1] if x.ndim == 3 else x, sample)
     folded = fold_windows(past)
-    out = interpolate(local, params["local"], folded)
+    out = jax.jit(lambda params: interpolate(local, params, folded))(params["local"])
     unseen = folded["valid"] & ~folded["observed"]
     value_map = fit_range(folded["noisy"], folded["observed"])
     errors, counted = prediction_errors(

@@ -1,0 +1,55 @@
+"""The weights that ship: whole, small, with their story, and of use."""
+
+import json
+from importlib.resources import files
+
+import chex
+import numpy as np
+import pandas as pd
+
+from fimjax import Forecaster
+from fimjax.examples import air_passengers
+from fimjax.forecasting.pretrained import DEFAULT, bundled, load_pretrained
+
+
+def passengers() -> pd.DataFrame:
+    df = pd.read_csv(air_passengers(), parse_dates=["month"]).assign(unique_id="passengers")
+    return df.rename(columns={"month": "ds", "passengers": "y"})
+
+
+def test_they_are_whole():
+    """Bundled weights are loaded without a look at their shapes, so that here is where they are looked at."""
+    for name in bundled():
+        folder = files("fimjax.weights").joinpath(name)
+        chex.assert_trees_all_equal(load_pretrained(str(folder))[1], load_pretrained(name)[1])
+    assert DEFAULT in bundled()
+
+
+def test_they_are_small_and_come_with_their_story():
+    total = 0
+    for name, about in bundled().items():
+        folder = files("fimjax.weights").joinpath(name)
+        total += sum(len(file.read_bytes()) for file in folder.iterdir())
+        log = [json.loads(line) for line in folder.joinpath("training.jsonl").read_text().splitlines()]
+        last = about["stages"][-1]
+        assert {"hardware", "steps", "seconds", "parameters"} <= set(about) and {"seed", "best_step"} <= set(last)
+        assert max(line["step"] for line in log if line["stage"] == last["stage"]) == last["steps"]
+    assert total < 10e6
+
+
+def test_they_forecast_a_series_that_they_never_saw_better_than_its_last_year():
+    df = passengers()
+    backtest = Forecaster.from_pretrained().cross_validation(df, h=12, n_windows=3, level=[80])
+    error = (backtest["FIM"] - backtest["y"]).abs().mean()
+    last_year = df["y"].shift(12).reindex(range(len(df) - 36, len(df))).to_numpy()
+    assert error < 0.8 * np.abs(last_year - backtest["y"].to_numpy()).mean()
+    inside = backtest["y"].between(backtest["FIM-lo-80"], backtest["FIM-hi-80"]).mean()
+    assert 0.5 < inside
+
+
+def test_they_fill_gaps_better_than_a_straight_line():
+    df = passengers()
+    gaps = df.index.isin([*range(30, 36), *range(70, 82), 100, 101, 102])
+    found = Forecaster.from_pretrained().interpolate(df[~gaps])["FIM"].to_numpy()[gaps]
+    line = np.interp(np.flatnonzero(gaps), np.flatnonzero(~gaps), df["y"][~gaps])
+    assert np.abs(found - df["y"][gaps]).mean() < np.abs(line - df["y"][gaps]).mean()
