@@ -177,9 +177,14 @@ def test_an_interrupt_in_the_middle_leaves_nothing(server, tmp_path):
         interrupted.wait(30)  # a connection that ends first would be another fault
 
     server.after = interrupt
-    with pytest.raises(KeyboardInterrupt):
-        load(tmp_path)
-    interrupted.set()
+    # Shells start what is to run in the background with interrupts ignored.
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            load(tmp_path)
+    finally:
+        interrupted.set()
+        signal.signal(signal.SIGINT, handler)
     assert not list(tmp_path.iterdir())
 
 
