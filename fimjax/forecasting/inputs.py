@@ -8,7 +8,7 @@ import pandas as pd
 
 from fimjax.forecasting.frames import FrameKind, read_frame
 from fimjax.forecasting.frequency import Frequency, infer_frequency
-from fimjax.forecasting.panel import Panel, check_count, from_arrays, is_frame
+from fimjax.forecasting.panel import InputError, Panel, check_count, from_arrays, is_frame
 
 
 class Kind(Protocol):
@@ -91,4 +91,7 @@ def read_inputs(
     panel, kind = read_panel(data, id_col, time_col, target_col)
     frequency = infer_frequency(panel.stamps, freq, kind.zone)
     season = frequency.season_length if season_length is None else season_length
-    return Inputs(panel, kind, frequency, check_count("season_length", season))
+    season = check_count("season_length", season)
+    if season >= 2**31:
+        raise InputError(f"season_length={season}: no season is that long")
+    return Inputs(panel, kind, frequency, season)

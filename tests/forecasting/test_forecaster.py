@@ -136,6 +136,7 @@ def test_a_gap_at_the_end_is_part_of_the_unseen_window(model):
         (lambda f: f, {"level": 100}, "level: 100 is not between 0 and 100"),
         (lambda f: f, {"level": 80, "quantiles": [0.5]}, "give one of them"),
         (lambda f: f, {"season_length": 0}, "season_length=0"),
+        (lambda f: f, {"season_length": 2**31}, "no season is that long"),
         (lambda f: f, {"bounds": (2, 1)}, "bounds: 2 is above 1"),
         (lambda f: f, {"bounds": (float("nan"), 1)}, "a bound is not a number"),
         (lambda f: f, {"bounds": (0,)}, "give two numbers"),
