@@ -1,0 +1,83 @@
+"""Every number that a run depends on, as frozen dataclasses. Imports nothing else of fimjax."""
+
+import dataclasses
+import typing
+from dataclasses import dataclass, field
+from typing import Any
+
+from fimjax.config.errors import ConfigError, require
+from fimjax.config.models import DeepONetConfig, FIMConfig, FIMLocalConfig, ModelConfig
+from fimjax.config.prior import MAX_SEASON, PriorConfig, PriorWeights
+from fimjax.config.training import TrainingConfig
+
+__all__ = [
+    "MAX_SEASON",
+    "Config",
+    "ConfigError",
+    "DeepONetConfig",
+    "FIMConfig",
+    "FIMLocalConfig",
+    "ModelConfig",
+    "PriorConfig",
+    "PriorWeights",
+    "TrainingConfig",
+    "from_dict",
+    "to_dict",
+]
+
+
+@dataclass(frozen=True)
+class Config:
+    """One training run: the model, the series it learns from, and how it is trained."""
+
+    model: ModelConfig
+    prior: PriorConfig = field(default_factory=PriorConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def __post_init__(self):
+        if isinstance(self.model, FIMConfig):
+            require(
+                self.model.windows == self.prior.windows,
+                f"model.windows: {self.model.windows} differs from prior.windows {self.prior.windows}",
+            )
+        if isinstance(self.model, DeepONetConfig):
+            require(
+                self.prior.slots <= self.model.sensors,
+                f"model.sensors: {self.model.sensors} is less than prior.slots {self.prior.slots}",
+            )
+
+
+def to_dict(config: Any) -> dict[str, Any]:
+    """A config as plain dictionaries, each with the name of its class, ready for JSON."""
+    entries = {f.name: getattr(config, f.name) for f in dataclasses.fields(config)}
+    plain = {k: to_dict(v) if dataclasses.is_dataclass(v) else v for k, v in entries.items()}
+    return {"kind": type(config).__name__, **{k: list(v) if isinstance(v, tuple) else v for k, v in plain.items()}}
+
+
+def from_dict(entries: dict[str, Any]) -> Any:
+    """The config that `to_dict` wrote; keys that it does not know are an error that names them."""
+    kinds = {c.__name__: c for c in (Config, PriorConfig, PriorWeights, TrainingConfig, *typing.get_args(ModelConfig))}
+    kind = kinds.get(entries.get("kind", ""))
+    require(kind is not None, f"kind: {entries.get('kind')!r} is not one of {sorted(kinds)}")
+    known = {f.name for f in dataclasses.fields(kind)}
+    unknown = sorted(set(entries) - known - {"kind"})
+    require(not unknown, f"{kind.__name__}: unknown keys {', '.join(unknown)}")
+
+    def revive(value: Any) -> Any:
+        return from_dict(value) if isinstance(value, dict) else tuple(value) if isinstance(value, list) else value
+
+    return kind(**{name: revive(value) for name, value in entries.items() if name != "kind"})
+
+
+def differing_keys(a: Any, b: Any, prefix: str = "") -> list[str]:
+    """Where two configs differ, as sentences like 'width: 64 against 128'."""
+    if type(a) is not type(b):
+        return [f"{prefix.rstrip('.')}: {type(a).__name__} against {type(b).__name__}"]
+    lines = []
+    for f in dataclasses.fields(a):
+        x, y = getattr(a, f.name), getattr(b, f.name)
+        if dataclasses.is_dataclass(x):
+            lines += differing_keys(x, y, f"{prefix}{f.name}.")
+        elif x != y:
+            lines.append(f"{prefix}{f.name}: {x} against {y}")
+    return lines

@@ -1,0 +1,68 @@
+"""Optimiser, schedule, precision, cadence."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fimjax.config.errors import require
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """Optimiser, schedule, precision, cadence; the defaults are the lab report's (section 7.1)."""
+
+    seed: int = 0
+    """Seed of the parameters and of every synthetic series."""
+    steps: int = 10_000
+    """Optimiser steps."""
+    batch_size: int = 128
+    """Series a step, over all devices."""
+    schedule: Literal["inverse_sqrt", "cosine"] = "inverse_sqrt"
+    """Learning rate after the warm-up: the paper's, or a cosine down to min_learning_rate at the last step."""
+    learning_rate: float = 1e-4
+    """Learning rate at the end of the warm-up."""
+    min_learning_rate: float = 1e-5
+    """Learning rate that the schedule never goes below."""
+    warmup_steps: int = 100
+    """Steps of linear warm-up."""
+    beta1: float = 0.9
+    """AdamW's decay of the first moment."""
+    beta2: float = 0.999
+    """AdamW's decay of the second moment."""
+    epsilon: float = 1e-8
+    """AdamW's epsilon."""
+    weight_decay: float = 0.01
+    """AdamW's weight decay, on matrices only."""
+    clip_norm: float = 1.0
+    """Largest global norm of a gradient."""
+    average_decay: float = 0.0
+    """Decay of the running average of the parameters that validation and inference then use; 0 for none."""
+    precision: Literal["float32", "bfloat16"] = "float32"
+    """Type of activations and products; parameters, statistics, softmax, times and loss stay float32."""
+    target_clip: float = 10.0
+    """Targets are clipped to this many scales, so that no series outweighs a batch."""
+    steps_per_dispatch: int = 1
+    """Optimiser steps in one compiled call."""
+    log_every: int = 50
+    """Steps between two lines of metrics."""
+    validate_every: int = 1_000
+    """Steps between two validations, each followed by a checkpoint."""
+    validation_series: int = 1_024
+    """Series of the fixed validation set."""
+    max_bad_steps: int = 20
+    """Non-finite steps in a row, each skipped, after which training stops."""
+
+    def __post_init__(self):
+        positive = (
+            "steps batch_size learning_rate clip_norm target_clip steps_per_dispatch log_every validate_every "
+            "validation_series max_bad_steps"
+        )
+        for name in positive.split():
+            require(getattr(self, name) > 0, f"{name}: must be positive, not {getattr(self, name)}")
+        for name in ("steps", "validate_every", "log_every"):
+            require(
+                getattr(self, name) % self.steps_per_dispatch == 0,
+                f"{name}: {getattr(self, name)} is not a multiple of steps_per_dispatch {self.steps_per_dispatch}",
+            )
+        require(0 <= self.average_decay < 1, "average_decay: must lie in [0, 1)")
+        require(self.warmup_steps >= 0, "warmup_steps: must not be negative")
+        require(0 <= self.min_learning_rate <= self.learning_rate, "min_learning_rate: must lie in [0, learning_rate]")
