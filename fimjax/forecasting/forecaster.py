@@ -1,48 +1,32 @@
 """A trained FIM as a forecaster of frames."""
 
 import hashlib
-import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
 
 from fimjax.config import Config, FIMConfig
-from fimjax.forecasting import engine
+from fimjax.forecasting.asking import Asked, answers_to, check_distance, in_steps
 from fimjax.forecasting.backtest import Split, all_splits, last_splits
 from fimjax.forecasting.cache import use_compile_cache
 from fimjax.forecasting.columns import Bounds, Wanted, read_bounds, read_wanted
+from fimjax.forecasting.engine import Network
 from fimjax.forecasting.frames import CUTOFF
-from fimjax.forecasting.gaps import fill_stamps
+from fimjax.forecasting.gaps import fill_gaps
 from fimjax.forecasting.inputs import Inputs, read_inputs
-from fimjax.forecasting.messages import warn_user
+from fimjax.forecasting.messages import listed, warn_user
 from fimjax.forecasting.moments import read_moments
 from fimjax.forecasting.panel import InputError, check_count
 from fimjax.forecasting.pretrained import PretrainedError, load_pretrained, save_pretrained
 from fimjax.forecasting.program import Params, forecast_windows
-from fimjax.forecasting.timeline import Question, answer_questions
 from fimjax.nn.head import head_size, median_index
-
-MOST_STEPS = 100_000
-"""How far from its observations a series may be asked for."""
-
-MOST_NAMED = 10
-"""Series that a warning names."""
 
 Level = Sequence[float] | float | None
 Range = tuple[float | None, float | None] | None
-
-
-class Asked(NamedTuple):
-    """Rows of one series, and the times to answer at."""
-
-    id: Any
-    times: np.ndarray  # [n], in steps
-    values: np.ndarray  # [n], NaN = missing
-    queries: np.ndarray  # [Q], in steps
 
 
 class Forecaster:
@@ -131,11 +115,10 @@ class Forecaster:
         wanted, limits = read_wanted(level, quantiles), read_bounds(nonnegative, bounds)
         inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
         self._check_names(inputs, wanted)
-        _check_distance(inputs.panel.ids[0], h)
+        check_distance(inputs.panel.ids[0], h)
         stamps = inputs.frequency.stamps_after(inputs.ends, h)  # [N, h]
         inputs.kind.check_stamps(stamps)
-        asked = _in_steps(inputs, zip(*_columns_of(inputs), stamps))
-        columns = self._columns(inputs, asked, len(inputs.panel), wanted, limits)
+        columns = self._columns(inputs, in_steps(inputs, stamps), len(inputs.panel), wanted, limits)
         return self._build(inputs, np.repeat(inputs.panel.ids, h), stamps.ravel(), columns)
 
     def interpolate(
@@ -163,12 +146,12 @@ class Forecaster:
         wanted, limits = read_wanted(level, quantiles), read_bounds(nonnegative, bounds)
         inputs = read_inputs(df, freq, season_length, id_col, time_col, target_col)
         self._check_names(inputs, wanted, inputs.kind.target_col)
-        rows = list(map(fill_stamps, *_columns_of(inputs), inputs.positions(), itertools.repeat(inputs.frequency)))
-        asked = _in_steps(inputs, ((id, *row, row[0]) for id, row in zip(inputs.panel.ids, rows)))
-        columns = self._columns(inputs, asked, len(rows), wanted, limits)
-        ids = np.repeat(inputs.panel.ids, [len(stamps) for stamps, _ in rows])
-        stamps, values = (np.concatenate(part) for part in zip(*rows))
-        return self._build(inputs, ids, stamps, {inputs.kind.target_col: values, **columns})
+        filled = fill_gaps(inputs)
+        asked = map(Asked, inputs.panel.ids, filled.positions, filled.values, filled.positions)
+        columns = self._columns(inputs, asked, len(inputs.panel), wanted, limits)
+        ids = np.repeat(inputs.panel.ids, [len(stamps) for stamps in filled.stamps])
+        columns = {inputs.kind.target_col: np.concatenate(filled.values), **columns}
+        return self._build(inputs, ids, np.concatenate(filled.stamps), columns)
 
     def query(
         self,
@@ -221,8 +204,8 @@ class Forecaster:
         unit = 1.0 if inputs.panel.stamps[0].dtype.kind == "M" else float(inputs.frequency.step)
 
         def slopes(asked: Iterable[Asked], total: int) -> dict[str, np.ndarray]:
-            found = [x[:, median] for x in self._answers(inputs, asked, total, slopes=True)]
-            return {self.name: np.concatenate(found) / unit}
+            found = self._answers(inputs, asked, total, slopes=True)
+            return {self.name: np.concatenate([x[:, median] for x in found]) / unit}
 
         return self._at(inputs, times, slopes)
 
@@ -262,7 +245,7 @@ class Forecaster:
         splits = last_splits(lengths, h, n_windows, step)
         short = [id for id, n in zip(inputs.panel.ids, lengths) if n <= h + step * (n_windows - 1)]
         if short:
-            warn_user(f"windows with no row before them are left out in {_listed(short)}")
+            warn_user(f"windows with no row before them are left out in {listed(short)}")
         return self._backtest(inputs, splits, wanted, limits)
 
     def detect_anomalies(
@@ -307,7 +290,7 @@ class Forecaster:
         judged = {split.series for split in splits}
         short = [id for i, id in enumerate(inputs.panel.ids) if i not in judged]
         if short:
-            warn_user(f"too short to be judged: {_listed(short)}")
+            warn_user(f"too short to be judged: {listed(short)}")
         return self._backtest(inputs, splits, wanted, limits, mark=True)
 
     def plot(self, df: Any, answers: Any = None, **options: Any) -> Any:
@@ -329,7 +312,7 @@ class Forecaster:
         """A frame with the forecasts of all splits."""
         if not splits:
             raise InputError("no series has rows enough for a window")
-        ids, stamps, values = _columns_of(inputs)
+        ids, stamps, values = inputs.panel.ids, inputs.panel.stamps, inputs.panel.values
         anomaly = f"{self.name}-anomaly"
         self._check_names(inputs, wanted, CUTOFF, inputs.kind.target_col, *([anomaly] if mark else []))
         columns = self._columns(inputs, self._known(inputs, splits), len(splits), wanted, limits)
@@ -349,8 +332,7 @@ class Forecaster:
     def _known(self, inputs: Inputs, splits: list[Split]) -> Iterator[Asked]:
         """What each split knows and asks: of long series, only rows that the model can reach."""
         reach = (self.config.model.windows - 1) * self.config.prior.max_window_steps
-        ids, _, values = _columns_of(inputs)
-        positions = inputs.positions()
+        ids, values, positions = inputs.panel.ids, inputs.panel.values, inputs.positions()
         observed = [np.flatnonzero(np.isfinite(x)) for x in values]
         for s in splits:
             times, seen = positions[s.series], observed[s.series]
@@ -367,7 +349,7 @@ class Forecaster:
         if stamps.dtype.kind == "f":
             inputs = inputs.with_float_times()
         inputs.kind.check_stamps(stamps)
-        columns = tell(_in_steps(inputs, zip(*_columns_of(inputs), moments)), len(moments))
+        columns = tell(in_steps(inputs, moments), len(moments))
         ids = np.repeat(inputs.panel.ids, [len(x) for x in moments])
         return self._build(inputs, ids[order], stamps[order], {name: x[order] for name, x in columns.items()})
 
@@ -389,8 +371,7 @@ class Forecaster:
         """The median and the columns asked for, one series after the other."""
         levels = self.config.model.quantile_levels
         parts = []
-        for some in _chunks(self._answers(inputs, asked, total), len):
-            answers = np.concatenate(some)  # [rows, L]
+        for answers in self._answers(inputs, asked, total):  # [rows, L]
             columns = {self.name: answers[:, median_index(levels)], **wanted.columns(self.name, answers, levels)}
             parts.append({name: limits.clip(x) for name, x in columns.items()})
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -398,82 +379,12 @@ class Forecaster:
     def _answers(
         self, inputs: Inputs, asked: Iterable[Asked], total: int, slopes: bool = False
     ) -> Iterator[np.ndarray]:
-        """What the model says [Q, columns] of each series at the stamps asked for."""
-        network, done = engine.Network(self.config, self._device_params, slopes), 0
-        empty = []
-        for chunk in _chunks(asked, lambda a: len(a.times) + len(a.queries)):
-            observed = [np.isfinite(a.values) for a in chunk]
-            questions = [
-                Question(a.times[ok], a.values[ok], inputs.season, a.queries)
-                for a, ok in zip(chunk, observed)
-                if ok.any()
-            ]
-            seen = iter(questions)
-            for a, ok in zip(chunk, observed):
-                if ok.any():
-                    q = next(seen)
-                    _check_distance(a.id, max(q.queries.max() - q.times[-1], q.times[0] - q.queries.min()))
-                else:
-                    empty.append(a.id)
-            found = iter(answer_questions(network, questions))
-            yield from (
-                next(found) if ok.any() else np.full((len(a.queries), network.columns), np.nan)
-                for a, ok in zip(chunk, observed)
-            )
-            done += len(chunk)
-            if self.progress:
-                self.progress(done, total)
-        if empty:
-            warn_user(f"no observation to go by, so that answers are NaN: {_listed(list(dict.fromkeys(empty)))}")
-
-
-def _listed(ids: list[Any]) -> str:
-    """Series by their ids, as many as one can read."""
-    shown = ", ".join(map(repr, ids[:MOST_NAMED]))
-    return f"series {shown}" if len(ids) <= MOST_NAMED else f"{len(ids):,} series, such as {shown}"
-
-
-def _check_distance(id: Any, steps: float) -> None:
-    """Refuses times so far from all observations that a wrong date or frequency is the likelier reason."""
-    if steps > MOST_STEPS:
-        raise InputError(
-            f"series {id!r}: a time {steps:,.0f} steps away from its observations is asked for, "
-            f"where {MOST_STEPS:,} are the most"
-        )
-
-
-def _columns_of(inputs: Inputs) -> tuple[np.ndarray, list[np.ndarray], list[np.ndarray]]:
-    """Ids, stamps and values of N series."""
-    return inputs.panel.ids, inputs.panel.stamps, inputs.panel.values
+        """What the model says of the series, a chunk of [rows, columns] after the other."""
+        network = Network(self.config, self._device_params, slopes)
+        report = None if self.progress is None else lambda done: self.progress(done, total)
+        return answers_to(network, inputs.season, asked, report)
 
 
 def _window(arrays: list[np.ndarray], split: Split) -> np.ndarray:
     """The rows of a series that are to be forecast."""
     return arrays[split.series][split.cut : split.cut + split.h]
-
-
-def _chunks(items: Iterable[Any], size: Callable[[Any], int]) -> Iterator[list[Any]]:
-    """As many at a time as memory is meant for: by number, and by what each of them holds."""
-    chunk, held = [], 0
-    for item in items:
-        if chunk and (len(chunk) == engine.CHUNK or held + size(item) > engine.CHUNK_POINTS):
-            yield chunk
-            chunk, held = [], 0
-        chunk.append(item)
-        held += size(item)
-    if chunk:
-        yield chunk
-
-
-def _in_steps(inputs: Inputs, rows: Iterable[tuple[Any, np.ndarray, np.ndarray, np.ndarray]]) -> Iterator[Asked]:
-    """Series (id, stamps, values, stamps to answer at) in steps since each one's last row.
-
-    Steps of a calendar are found for many series at once, for every call writes the calendar anew.
-    """
-    for chunk in _chunks(rows, lambda row: len(row[1]) + len(row[3])):
-        stamps = [x for _, known, _, asked in chunk for x in (known, asked)]
-        origins = np.repeat([known[-1] for _, known, _, _ in chunk], [len(row[1]) + len(row[3]) for row in chunk])
-        steps = inputs.frequency.positions(np.concatenate(stamps), origins)
-        parts = np.split(steps, np.cumsum([len(x) for x in stamps])[:-1])
-        for (id, _, values, _), times, queries in zip(chunk, parts[::2], parts[1::2]):
-            yield Asked(id, times, values, queries)

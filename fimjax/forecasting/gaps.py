@@ -1,8 +1,11 @@
 """The stamps that a regular series lacks."""
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from fimjax.forecasting.frequency import Frequency
+from fimjax.forecasting.inputs import Inputs
 from fimjax.forecasting.panel import InputError
 
 MOST_STAMPS = 10_000_000
@@ -16,25 +19,33 @@ REGULAR = 0.8
 """Share of stamps on whole steps from which on a series has gaps."""
 
 
-def fill_stamps(id: object, stamps: np.ndarray, values: np.ndarray, positions: np.ndarray, frequency: Frequency):
-    """A series with a row, without a value, for each step of its frequency that no row is near to.
+class Filled(NamedTuple):
+    """N series with a row, without a value, for each step that no row was near to."""
 
-    Args:
-        stamps, values, positions: [n], the last one's position being 0.
+    stamps: list[np.ndarray]
+    values: list[np.ndarray]
+    positions: list[np.ndarray]  # in steps, the last one 0
 
-    Returns:
-        stamps and values [m]; those of a series that is mostly irregular as they are.
-    """
+
+def fill_gaps(inputs: Inputs) -> Filled:
+    """Series without gaps in their rows; those that are mostly irregular as they are."""
+    panel, frequency = inputs.panel, inputs.frequency
+    rows = zip(panel.ids, panel.stamps, panel.values, inputs.positions())
+    return Filled(*zip(*(_fill(*row, frequency) for row in rows)))
+
+
+def _fill(id: Any, stamps: np.ndarray, values: np.ndarray, positions: np.ndarray, frequency: Frequency) -> tuple:
+    """Stamps, values and positions [m] of one series, from those [n] that it has."""
     steps = int(round(-positions[0]))
     regular = np.abs(positions - positions.round()) <= ON_THE_GRID
     if steps + 1 == len(stamps) and regular.all() or regular.mean() < REGULAR or not regular[0]:
-        return stamps, values
+        return stamps, values, positions
     if steps >= MOST_STAMPS:
         raise InputError(f"series {id!r} has {len(stamps)} rows in {steps} steps of {frequency}: give freq")
     grid = np.concatenate([stamps[:1], frequency.stamps_after(stamps[0], steps)])
     empty = np.ones(len(grid), bool)
     empty[np.clip((positions.round() + steps).astype(np.int64), 0, steps)] = False
-    all_stamps = np.concatenate([stamps, grid[empty]])
-    all_values = np.concatenate([values, np.full(empty.sum(), np.nan)])
-    order = np.argsort(all_stamps, kind="stable")
-    return all_stamps[order], all_values[order]
+    added = np.flatnonzero(empty)
+    columns = (stamps, grid[added]), (values, np.full(len(added), np.nan)), (positions, added - float(steps))
+    order = np.argsort(np.concatenate(columns[0]), kind="stable")
+    return tuple(np.concatenate(parts)[order] for parts in columns)

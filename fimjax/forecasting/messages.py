@@ -1,7 +1,11 @@
-"""Warnings that point at the caller's line, wherever in fimjax they are found."""
+"""Warnings that name their series, and point at the caller's line wherever in fimjax they are found."""
 
 import sys
 import warnings
+from typing import Any
+
+MOST_NAMED = 10
+"""Series that a warning names."""
 
 
 def warn_user(message: str) -> None:
@@ -10,3 +14,9 @@ def warn_user(message: str) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("fimjax."):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, stacklevel=level)
+
+
+def listed(ids: list[Any]) -> str:
+    """Series by their ids, as many as one can read."""
+    shown = ", ".join(map(repr, ids[:MOST_NAMED]))
+    return f"series {shown}" if len(ids) <= MOST_NAMED else f"{len(ids):,} series, such as {shown}"
