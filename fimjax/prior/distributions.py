@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 from jax import random
 
+from fimjax.prior.turns import cos_turns
+
 HEAVY_BOUND = 6.0
 """Heavy-tailed innovations are clipped here, in standard deviations."""
 
@@ -50,10 +52,9 @@ def innovations(key: jax.Array, n: int, heavy_share: float = 0.3) -> jax.Array:
     """White noise [n] of unit variance, normal, or in a share of the series Student's t of 3 degrees over sqrt(3).
 
     Bailey's polar method (1994): sqrt(nu (u^(-2/nu) - 1)) cos(2 pi v) has the t distribution for uniform u, v; as nu
-    grows it becomes Box and Muller's sqrt(-2 log u) cos(2 pi v). So one pair of numbers serves both.
+    grows it becomes Box and Muller's sqrt(-2 log u) cos(2 pi v). So one pair of numbers serves both, and one logarithm.
     """
     numbers = random.uniform(key, (2 * n + 1,))
-    u, v, choice = 1.0 - numbers[:n], numbers[n : 2 * n], numbers[-1]
-    heavy = jnp.sqrt(u ** (-2.0 / 3.0) - 1.0).clip(max=HEAVY_BOUND)
-    radius = jnp.where(choice < heavy_share, heavy, jnp.sqrt(-2.0 * jnp.log(u)))
-    return radius * jnp.cos(2 * jnp.pi * v)
+    minus_log_u, v, choice = -jnp.log(1.0 - numbers[:n]), numbers[n : 2 * n], numbers[-1]
+    heavy_square = jnp.minimum(jnp.exp(2.0 / 3.0 * minus_log_u) - 1.0, HEAVY_BOUND**2)
+    return jnp.sqrt(jnp.where(choice < heavy_share, heavy_square, 2.0 * minus_log_u)) * cos_turns(v)

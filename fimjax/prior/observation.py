@@ -47,11 +47,11 @@ def exponentiate(path: Path, spread: Spread, growth: jax.Array) -> Path:
     return jax.tree.map(transform, path)
 
 
-def disturb(values_N: jax.Array, spread: Spread, disturbance_N: jax.Array, is_factor: jax.Array) -> jax.Array:
+def disturb(values: jax.Array, spread: Spread, disturbance: jax.Array, is_factor: jax.Array) -> jax.Array:
     """Add a disturbance given in deviations of the values, or multiply by a factor of that size, which keeps signs."""
     relative = spread.deviation / jnp.maximum(spread.magnitude, 0.5 * spread.deviation)
-    exponent_N = (relative * disturbance_N).clip(-MAX_FACTOR_EXPONENT, MAX_FACTOR_EXPONENT)
-    return jnp.where(is_factor, values_N * jnp.exp(exponent_N), values_N + spread.deviation * disturbance_N)
+    exponent = (relative * disturbance).clip(-MAX_FACTOR_EXPONENT, MAX_FACTOR_EXPONENT)
+    return jnp.where(is_factor, values * jnp.exp(exponent), values + spread.deviation * disturbance)
 
 
 def noise_level(kind: jax.Array, size: jax.Array, config: PriorConfig) -> jax.Array:
@@ -60,21 +60,29 @@ def noise_level(kind: jax.Array, size: jax.Array, config: PriorConfig) -> jax.Ar
     return jnp.where(kind < 0.5, wide, jnp.minimum(0.1 * jnp.abs(normal(size)), config.max_noise))
 
 
-def outlier_shifts(numbers_3N: jax.Array, rate: jax.Array) -> jax.Array:
-    """Shifts [N] of 3 to 8 deviations, up or down, at a rate; zero elsewhere."""
-    sizes_N = uniform(numbers_3N[0], 3.0, 8.0) * jnp.where(numbers_3N[1] < 0.5, -1.0, 1.0)
-    return jnp.where(numbers_3N[2] < rate, sizes_N, 0.0)
+def outlier_shifts(u: jax.Array, rate: jax.Array) -> jax.Array:
+    """Shifts of 3 to 8 deviations, up or down, at a rate; zero elsewhere.
+
+    A number below the rate is uniform up to it, so it also says which way and how far.
+    """
+    lean = 2.0 * u / rate - 1.0
+    return jnp.where(u < rate, jnp.copysign(uniform(jnp.abs(lean), 3.0, 8.0), lean), 0.0)
 
 
 def draw_values(
     key: jax.Array,
     path: Path,
     exists_N: jax.Array,
+    steps_KT: jax.Array,
     may_exponentiate: jax.Array,
     may_be_noisy: jax.Array,
     config: PriorConfig,
 ) -> Path:
-    """The values as they are measured: clean as the truth, noisy with measurement noise and outliers."""
+    """The values measured at the given steps: clean as the truth, noisy with measurement noise and outliers.
+
+    Noise is drawn for these steps alone, which windows that are thinned to their slots make few. A step given twice
+    would get noise twice.
+    """
     number_key, noise_key, outlier_key = random.split(key, 3)
     is_exponential, growth, is_noisy, kind, size, is_factor, has_outliers, rate = random.uniform(number_key, (8,))
 
@@ -85,24 +93,25 @@ def draw_values(
     spread = spread_of(path.noisy, exists_N)
     is_factor = is_exponential | (is_factor < MULTIPLICATIVE_SHARE)
     level = noise_level(kind, size, config) * (may_be_noisy & (is_noisy < config.noise))
-    noise_N = level * innovations(noise_key, path.noisy.shape[0], heavy_share=0.1)
-    shifts_N = outlier_shifts(random.uniform(outlier_key, (3, path.noisy.shape[0])), uniform(rate, 0.005, 0.04))
-    shifts_N = shifts_N * (may_be_noisy & (has_outliers < config.outliers))
-    return path._replace(noisy=disturb(path.noisy, spread, noise_N + shifts_N, is_factor))
+    noise_KT = level * innovations(noise_key, steps_KT.size, heavy_share=0.1).reshape(steps_KT.shape)
+    shifts_KT = outlier_shifts(random.uniform(outlier_key, steps_KT.shape), uniform(rate, 0.005, 0.04))
+    shifts_KT = shifts_KT * (may_be_noisy & (has_outliers < config.outliers))
+    noisy_KT = disturb(path.noisy[steps_KT], spread, noise_KT + shifts_KT, is_factor)
+    return Path(clean=path.clean[steps_KT], noisy=noisy_KT)
 
 
-def draw_observed(key: jax.Array, n: int, config: PriorConfig) -> jax.Array:
-    """True [n] where a step is observed: everywhere, at random (losing up to max_missing), or at a regular stride."""
-    numbers = random.uniform(key, (5 + n,))
+def draw_observed(key: jax.Array, steps_KT: jax.Array, config: PriorConfig) -> jax.Array:
+    """True [K, T] for the steps observed: all, some at random (losing up to max_missing), or a regular stride."""
+    numbers = random.uniform(key, (5 + steps_KT.size,))
     is_missing, kind, rate, stride, offset = numbers[:5]
-    observed_N = numbers[5:] >= rate * config.max_missing
+    observed_KT = numbers[5:].reshape(steps_KT.shape) >= rate * config.max_missing
     # A stride s leaves out 1 - 1 / s; those that leave out more than they may are not drawn.
     strides = [s for s in STRIDES if 1 - 1 / s <= config.max_missing]
     if strides:
         stride = jnp.array(strides)[jnp.floor(stride * len(strides)).astype(jnp.int32)]
-        at_stride_N = (jnp.arange(n) + jnp.floor(offset * stride).astype(jnp.int32)) % stride == 0
-        observed_N = jnp.where(kind < 0.5, at_stride_N, observed_N)
-    return observed_N | (is_missing >= config.missing)
+        at_stride_KT = (steps_KT + jnp.floor(offset * stride).astype(jnp.int32)) % stride == 0
+        observed_KT = jnp.where(kind < 0.5, at_stride_KT, observed_KT)
+    return observed_KT | (is_missing >= config.missing)
 
 
 def keep_two(observed_KT: jax.Array, valid_KT: jax.Array) -> jax.Array:

@@ -107,15 +107,16 @@ def _observe(
 ) -> Sample:
     """One series as it is observed, cut into windows."""
     value_key, slot_key, gap_key, season_key = random.split(key, 4)
-    exists_N = exists(layout)
-    path = observation.draw_values(value_key, path, exists_N, may_exponentiate, may_be_noisy, config)
     slots = assign_slots(slot_key, layout, config)
-    observed_N = observation.draw_observed(gap_key, config.total_steps, config)
+    values = observation.draw_values(
+        value_key, path, exists(layout), slots.steps, may_exponentiate, may_be_noisy, config
+    )
+    observed_KT = observation.draw_observed(gap_key, slots.steps, config)
     return Sample(
         times=layout.times[slots.steps],
-        noisy=path.noisy[slots.steps],
-        clean=path.clean[slots.steps],
-        observed=observation.keep_two(observed_N[slots.steps], slots.valid),
+        noisy=values.noisy,
+        clean=values.clean,
+        observed=observation.keep_two(observed_KT, slots.valid),
         valid=slots.valid,
         origin=origin(layout),
         duration=layout.window_steps.astype(jnp.float32),

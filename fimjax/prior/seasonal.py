@@ -6,6 +6,7 @@ from jax import random
 
 from fimjax.config import MAX_SEASON
 from fimjax.prior.distributions import normal
+from fimjax.prior.turns import cos_turns
 
 HARMONICS = 4
 
@@ -21,7 +22,7 @@ def seasonal_pattern(key: jax.Array, season: jax.Array) -> jax.Array:
     amplitudes_H = normal(sizes_H) / harmonic_H
     phase_index_P = jnp.arange(MAX_SEASON)
     cycles_HP = harmonic_H[:, None] * phase_index_P[None, :] / season + offsets_H[:, None]
-    regular_P = jnp.dot(amplitudes_H, jnp.sin(2 * jnp.pi * cycles_HP), precision="highest")
+    regular_P = jnp.dot(amplitudes_H, cos_turns(cycles_HP), precision="highest")
     mixed_P = share * regular_P + (1 - share) * normal(raw_P)
     inside_P = phase_index_P < season
     return jnp.where(inside_P, mixed_P - jnp.mean(mixed_P, where=inside_P), 0.0)

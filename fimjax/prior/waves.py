@@ -5,6 +5,7 @@ import jax.numpy as jnp
 from jax import random
 
 from fimjax.prior.distributions import exponential, normal
+from fimjax.prior.turns import cos_turns
 
 
 def add_waves(
@@ -18,7 +19,7 @@ def add_waves(
     amplitudes_F = deviations_F * jnp.sqrt(2.0 * exponential(numbers_2F[0]))
     cycles_FN = frequencies_F[:, None] * times_N[None, :] + numbers_2F[1][:, None]
     # Accelerators would round the factors of the product to bfloat16.
-    return jnp.dot(amplitudes_F, jnp.cos(2 * jnp.pi * cycles_FN), precision="highest")
+    return jnp.dot(amplitudes_F, cos_turns(cycles_FN), precision="highest")
 
 
 def smooth_waves(key: jax.Array, times_N: jax.Array, length_scale: jax.Array, features: int = 32) -> jax.Array:

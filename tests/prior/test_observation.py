@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
 
 from fimjax.config import PriorConfig
 from fimjax.prior import observation
@@ -16,13 +17,15 @@ from tests.prior.quick import quick_jit
 N = 400
 QUIET = PriorConfig(exponential=0.0, noise=0.0, outliers=0.0, missing=0.0)
 EVERYWHERE = jnp.ones(N, bool)
+EACH_STEP = jnp.arange(N)
 WAVE = jnp.sin(jnp.arange(N) / 7.0) * 3.0 + 20.0
 
 
 @functools.partial(quick_jit, static_argnames="config")
 def measure_all(keys, path, may_exponentiate, may_be_noisy, config):
     draw = functools.partial(observation.draw_values, config=config)
-    return jax.vmap(draw, in_axes=(0, None, None, None, None))(keys, path, EVERYWHERE, may_exponentiate, may_be_noisy)
+    draw_all = jax.vmap(draw, in_axes=(0, None, None, None, None, None))
+    return draw_all(keys, path, EVERYWHERE, EACH_STEP, may_exponentiate, may_be_noisy)
 
 
 def measure(config, number=500, path=None, may_exponentiate=True, may_be_noisy=True):
@@ -95,13 +98,39 @@ def test_outliers_are_few_and_far():
     assert shift[shift > 0].min() > 2.0 * np.asarray(WAVE).std()
 
 
+def test_outliers_go_both_ways_by_three_to_eight_deviations():
+    u = jax.random.uniform(jax.random.key(5), (200_000,))
+    shifts = np.asarray(observation.outlier_shifts(u, 0.04))
+    outliers = shifts[shifts != 0]
+    np.testing.assert_allclose(len(outliers) / len(shifts), 0.04, rtol=0.05)
+    # Uniform over both stretches, the gap between them closed.
+    assert stats.kstest(np.where(outliers > 0, outliers + 2, outliers + 8) / 10, "uniform").pvalue > 0.01
+
+
+def test_values_at_chosen_steps_are_those_of_the_path_with_noise_of_its_spread():
+    steps = jnp.array([[1, 5, 9], [350, 398, 399]])
+    config, number = dataclasses.replace(QUIET, noise=1.0), 20_000
+
+    def draw(key):
+        return observation.draw_values(key, exact(WAVE), EVERYWHERE, steps, False, True, config)
+
+    path = quick_jit(jax.vmap(draw))(jax.random.split(jax.random.key(6), number))
+    np.testing.assert_array_equal(path.clean, np.broadcast_to(WAVE[steps], (number, 2, 3)))
+    noise = np.asarray(path.noisy - path.clean) / np.asarray(WAVE).std()
+    # Half log-uniform from 0.01 to 0.5, half |N(0, 0.1)|, which the bound hardly touches.
+    variance = 0.5 * (0.5**2 - 0.01**2) / (2 * np.log(50)) + 0.5 * 0.1**2
+    np.testing.assert_allclose(noise.var(axis=0), variance, rtol=0.15)
+    apart = np.corrcoef(noise.reshape(number, 6).T)[np.triu_indices(6, 1)]
+    assert np.abs(apart).max() < 0.1  # each slot has noise of its own
+
+
 def test_innovations_of_the_path_are_kept():
     path = Path(clean=WAVE, noisy=WAVE + 1.0)
     np.testing.assert_allclose(measure(QUIET, 3, path).noisy, np.broadcast_to(WAVE + 1.0, (3, N)))
 
 
 def gaps(config, number=600):
-    draw = quick_jit(jax.vmap(lambda key: observation.draw_observed(key, N, config)))
+    draw = quick_jit(jax.vmap(lambda key: observation.draw_observed(key, EACH_STEP, config)))
     return np.asarray(draw(jax.random.split(jax.random.key(3), number)))
 
 
@@ -118,6 +147,15 @@ def test_gaps_are_random_or_a_regular_stride_within_the_limit():
     assert (~observed).mean(axis=1).max() < 0.82
     limited = gaps(dataclasses.replace(QUIET, missing=1.0, max_missing=0.3))
     assert (~limited).mean(axis=1).max() < 0.4
+
+
+def test_strides_are_counted_in_steps_whatever_the_slots():
+    config = dataclasses.replace(QUIET, missing=1.0, max_missing=0.5)  # every second step, or at random
+    steps = jnp.array([[0, 2, 4, 6, 8, 10], [1, 3, 5, 7, 9, 11]])
+    draw = quick_jit(jax.vmap(lambda key: observation.draw_observed(key, steps, config)))
+    observed = np.asarray(draw(jax.random.split(jax.random.key(7), 600)))
+    regular = (observed == observed[:, :, :1]).all(axis=2).all(axis=1) & (observed[:, 0, 0] != observed[:, 1, 0])
+    assert 0.4 < regular.mean() < 0.6
 
 
 def test_keep_two_restores_the_last_slots_of_starved_windows():

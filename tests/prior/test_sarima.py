@@ -73,6 +73,38 @@ def test_seasonal_difference_undoes_the_seasonal_sum(season):
     np.testing.assert_allclose(summed[season:] - summed[:-season], x[season:], atol=2e-4)
 
 
+@pytest.mark.parametrize("season, pole", [(1, 0.9), (7, -0.2), (12, 1.0), (52, 0.5), (333, 0.9), (400, 0.9)])
+def test_seasonal_sum_is_its_recursion(season, pole):
+    x = np.random.default_rng(6).normal(size=333)
+    expected = x.copy()
+    for t in range(season, len(x)):
+        expected[t] += pole * expected[t - season]
+    actual = seasonal_sum(jnp.array(x, jnp.float32), jnp.int32(season), jnp.float32(pole))
+    np.testing.assert_allclose(actual, expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.2, 0.45])
+def test_fractional_factor_is_the_power_of_a_difference(fraction):
+    turns = np.linspace(0.5 / 1152, 0.5, 577)
+    expected = (1 - np.exp(-2j * np.pi * turns)) ** -fraction
+    actual = sarima.fractional_factor(jnp.float32(fraction), jnp.array(turns, jnp.float32))
+    np.testing.assert_allclose(actual, expected, rtol=2e-6)
+
+
+@pytest.mark.parametrize("n", [1, 7, 11, 960, 961, 1152, 1153, 2049])
+def test_next_smooth_number(n):
+    smooth = sorted(2**a * 3**b * 5**c for a in range(13) for b in range(8) for c in range(6))
+    assert sarima.next_smooth(n) == next(m for m in smooth if m >= n)
+
+
+def test_the_filter_is_the_same_on_circles_of_odd_and_of_even_length():
+    noise = np.zeros(1152, np.float32)
+    noise[:300] = np.random.default_rng(7).normal(size=300)
+    p = parameters(ar_radius=[0.8, 0.6, 0.0], ar_angle=[0.0, 0.7, 0.0], seasonal_ma=0.3)
+    even, odd = (sarima.stationary_part(p, jnp.array(noise[:m]), jnp.int32(12)) for m in (1152, 1125))
+    np.testing.assert_allclose(even[:1000], odd[:1000], atol=1e-4)
+
+
 def test_differences_undo_the_integration():
     x = np.random.default_rng(4).normal(size=200).astype(np.float32)
     p = parameters(difference=True, seasonal_difference=True, drift=0.25)
