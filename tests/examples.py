@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from fimjax.config import DeepONetConfig, FIMConfig, FIMLocalConfig
 from fimjax.models import build_model, init_params
+from fimjax.nn.compute import Compute
 from fimjax.nn.windows import Windows
 
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -30,7 +31,7 @@ def apply(model, variables, *inputs):
 @functools.cache
 def with_params(config, seed=0, dtype=jnp.float32):
     """A model and parameters away from their initial zeros, so that every part shows in the output."""
-    model = build_model(config, dtype)
+    model = build_model(config, Compute(dtype))
     params = jax.jit(lambda key: init_params(model, key))(jax.random.key(seed))
     leaves, tree = jax.tree.flatten(params)
     keys = jax.random.split(jax.random.key(seed + 1), len(leaves))

@@ -45,6 +45,22 @@ class Config:
                 self.prior.slots <= self.model.sensors,
                 f"model.sensors: {self.model.sensors} is less than prior.slots {self.prior.slots}",
             )
+        elif self.training.attention == "cudnn":
+            require_fused_heads(self.model, "model.")
+
+
+def require_fused_heads(model: FIMConfig | FIMLocalConfig, prefix: str) -> None:
+    """All transformer layers can run on cuDNN's attention, on any GPU that has it."""
+    inner = isinstance(model, FIMConfig)
+    width = 2 * (model.local.width if inner else model.width)
+    size = width // model.heads
+    require(
+        size % 8 == 0 and size <= 128,
+        f"training.attention: cudnn needs heads of a size that 8 divides, up to 128, not {size}: "
+        f"{prefix}heads {model.heads} share 2 * {prefix}{'local.' * inner}width = {width}",
+    )
+    if inner:
+        require_fused_heads(model.local, f"{prefix}local.")
 
 
 def to_dict(config: Any) -> dict[str, Any]:

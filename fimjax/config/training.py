@@ -38,6 +38,14 @@ class TrainingConfig:
     """Decay of the running average of the parameters that validation and inference then use; 0 for none."""
     precision: Literal["float32", "bfloat16"] = "float32"
     """Type of activations and products; parameters, statistics, softmax, times and loss stay float32."""
+    attention: Literal["xla", "cudnn"] = "xla"
+    """Attention as plain products and a softmax, or cuDNN's fused kernel (bfloat16 on recent NVIDIA GPUs)."""
+    remat: bool = False
+    """Compute transformer layers anew in the backward pass instead of keeping their insides: more time, less memory."""
+    point_room: float = 1.0
+    """Share of the slots that there is room for when observed points are packed; 1 works on empty slots as well."""
+    query_room: float = 1.0
+    """The same for the points at which FIM-l's answer is asked for."""
     target_clip: float = 10.0
     """Targets are clipped to this many scales, so that no series outweighs a batch."""
     steps_per_dispatch: int = 1
@@ -63,6 +71,12 @@ class TrainingConfig:
                 getattr(self, name) % self.steps_per_dispatch == 0,
                 f"{name}: {getattr(self, name)} is not a multiple of steps_per_dispatch {self.steps_per_dispatch}",
             )
+        for name in ("point_room", "query_room"):
+            require(0 < getattr(self, name) <= 1, f"{name}: must lie in (0, 1], not {getattr(self, name)}")
+        require(
+            self.attention == "xla" or self.precision == "bfloat16",
+            f"attention: {self.attention} needs precision bfloat16",
+        )
         require(0 <= self.average_decay < 1, "average_decay: must lie in [0, 1)")
         require(self.warmup_steps >= 0, "warmup_steps: must not be negative")
         require(0 <= self.min_learning_rate <= self.learning_rate, "min_learning_rate: must lie in [0, learning_rate]")

@@ -10,14 +10,15 @@ from fimjax.config import DeepONetConfig, FIMConfig, FIMLocalConfig, ModelConfig
 from fimjax.models.deeponet import DeepONet
 from fimjax.models.fim import FIM
 from fimjax.models.fim_local import FIMLocal
+from fimjax.nn.compute import PLAIN, Compute
 from fimjax.nn.windows import Windows
 
 _CLASSES = {FIMLocalConfig: FIMLocal, FIMConfig: FIM, DeepONetConfig: DeepONet}
 
 
-def build_model(config: ModelConfig, dtype: Any = jnp.float32) -> nn.Module:
-    """The module that a config describes; `dtype` is that of activations and products, parameters are float32."""
-    return _CLASSES[type(config)](config, dtype)
+def build_model(config: ModelConfig, compute: Compute = PLAIN) -> nn.Module:
+    """The module that a config describes, computed as `compute` says; parameters are float32."""
+    return _CLASSES[type(config)](config, compute)
 
 
 def init_params(model: nn.Module, key: jax.Array) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from fimjax.config import DeepONetConfig
+from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
 from fimjax.nn.head import apply_head, head_size
 from fimjax.nn.scaling import fit_range, zero_unobserved
@@ -37,12 +38,12 @@ class DeepONet(nn.Module):
     """
 
     config: DeepONetConfig
-    dtype: Any = jnp.float32
+    compute: Compute = Compute()
 
     def setup(self):
         c, outputs = self.config, head_size(self.config.quantile_levels)
-        self.branch = MLP(c.width, c.layers, c.features, self.dtype)
-        self.trunk = MLP(c.width, c.layers, c.features * outputs, self.dtype)
+        self.branch = MLP(c.width, c.layers, c.features, self.compute.dtype)
+        self.trunk = MLP(c.width, c.layers, c.features * outputs, self.compute.dtype)
         self.bias = self.param("bias", nn.initializers.zeros, (outputs,))
 
     def encode(self, values: jax.Array, times: jax.Array, mask: jax.Array) -> jax.Array:

@@ -10,8 +10,10 @@ from flax import struct
 
 from fimjax.config import FIMConfig
 from fimjax.models.fim_local import FIMLocal
+from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
 from fimjax.nn.head import apply_head, head_size
+from fimjax.nn.packing import Packing, spread, unpack
 from fimjax.nn.queries import QueryDecoder, query_features
 from fimjax.nn.scaling import Affine, fit_moments, fit_range, zero_unobserved
 from fimjax.nn.season import Clock
@@ -30,7 +32,8 @@ class Forecast:
     """The unseen window of B series, ready to be asked at any time."""
 
     h: jax.Array | None  # [B, D], h*_K, of which FIM-l's decoder tells the window
-    points: jax.Array  # [B, W, T, 2D], FIM-l's encoded points of the seen windows
+    points: jax.Array  # [B * W, T, 2D], FIM-l's encoded points of the seen windows, or rows of them
+    packing: Packing | None  # of the points, if they are rows
     windows: jax.Array  # [B, W, 2D], the encoded windows
     mask: jax.Array  # [B, W, T], which points were observed
     value_map: Affine  # [B], from the series' units to the decoder's
@@ -67,36 +70,41 @@ class FIM(nn.Module):
     """
 
     config: FIMConfig
-    dtype: Any = jnp.float32
+    compute: Compute = Compute()
 
     def setup(self):
-        c, width = self.config, self.config.local.width
-        self.local = FIMLocal(c.local, self.dtype)
-        self.scale_embedding = Embedding(width, self.dtype)  # sigma_0
+        c, width, dtype = self.config, self.config.local.width, self.compute.dtype
+        self.local = FIMLocal(c.local, self.compute)
+        self.scale_embedding = Embedding(width, dtype)  # sigma_0
         self.window_encoder = TransformerEncoder(  # psi_1
-            c.layers, c.heads, c.feedforward, c.norm_first, self.dtype
+            c.layers, c.heads, c.feedforward, c.norm_first, self.compute
         )
         if c.query_layers:
             self.query_decoder = QueryDecoder(
-                2 * width, c.query_layers, c.heads, c.feedforward, head_size(c.quantile_levels), self.dtype
+                2 * width, c.query_layers, c.heads, c.feedforward, head_size(c.quantile_levels), self.compute
             )
         else:
-            self.summary = SummaryAttention(c.heads, self.dtype)  # lambda_1
-            self.extractor = Extractor(width, self.dtype)  # eta_0
+            self.summary = SummaryAttention(c.heads, self.compute)  # lambda_1
+            self.extractor = Extractor(width, dtype)  # eta_0
         if c.positional_encoding:
             self.position = self.param("position", nn.initializers.normal(0.02), (c.windows - 1, 2 * width))
         if c.learned_scale:
             # Zeros at first: training begins from the plain decoder.
             self.rescale = nn.Dense(2, dtype=jnp.float32, precision="highest", kernel_init=nn.initializers.zeros)
 
-    def encode(self, windows: Windows) -> Forecast:
-        """Reads the past of each series."""
+    def encode(self, windows: Windows, packing: Packing | None = None) -> Forecast:
+        """Reads the past of each series.
+
+        Args:
+            windows: of B series.
+            packing: of the observed points of their windows [B * W, T], so that no work is done on empty slots.
+        """
         chex.assert_equal_shape([windows.values, windows.times, windows.mask])
         chex.assert_rank(windows.values, 3)
         windows = windows.with_zeros_in_gaps()
         value_map, time_map, clock = fit_series(windows), windows.time_map(), windows.clock()
         values, times = value_map.normalise(windows.values), time_map.normalise(windows.times)
-        h, points = self.embed(values, times, windows.mask, clock)
+        h, points = self.embed(values, times, windows.mask, clock, packing)
 
         statistics = window_statistics(values, times, windows.mask)
         tokens = jnp.concatenate([h, self.scale_embedding(statistics)], axis=-1)
@@ -104,31 +112,38 @@ class FIM(nn.Module):
         encoded = self.window_encoder(tokens, seen)
         if self.config.positional_encoding:
             # Counted from the forecast origin, so that the newest window has its place however many there are.
-            encoded = encoded + self.position[-encoded.shape[1] :].astype(self.dtype)[None]
+            encoded = encoded + self.position[-encoded.shape[1] :].astype(self.compute.dtype)[None]
         h = None if self.config.query_layers else self.summary(encoded, seen)
         if self.config.learned_scale:
             shift, log_scale = jnp.moveaxis(self.rescale(h.astype(jnp.float32)), -1, 0)
             value_map = value_map.then(Affine(shift, jnp.exp(jnp.clip(log_scale, -5.0, 5.0))))
         h = None if h is None else self.extractor(h)
-        return Forecast(h, points, encoded, windows.mask, value_map, windows.target_map(), time_map, clock)
+        return Forecast(h, points, packing, encoded, windows.mask, value_map, windows.target_map(), time_map, clock)
 
     def decode(self, forecast: Forecast, query_times: jax.Array) -> jax.Array:
         """The unseen window at query_times [B, Q] -> [B, Q, L], in the units of the series."""
         ahead = forecast.time_map.normalise(query_times)
         phases = self.local.phases(forecast.clock, ahead)
         if self.config.query_layers:
-            memory, mask = recollect(forecast)
-            raw = self.query_decoder(query_features(ahead, forecast.clock, phases), memory, mask)
+            memory, mask, packing = recollect(forecast)
+            features = query_features(ahead, forecast.clock, phases)
+            raw = self.query_decoder(features, memory, mask, None, packing)
             out = apply_head(raw, self.config.quantile_levels)
             if self.is_initializing():
                 # FIM-l's own decoder has no part in this, but belongs to the model: it interpolates.
-                self.local.decode_points(forecast.points[:, 0], forecast.mask[:, 0], ahead, phases)
+                self.local.decode_points(forecast.points[:1], forecast.mask[:1, 0], ahead, phases)
         else:
             out = self.local.decode(forecast.h, forecast.target_map.normalise(query_times), phases)
         return forecast.value_map.invert(out)
 
-    def interpolate(self, forecast: Forecast, windows: Windows, query_times: jax.Array) -> jax.Array:
-        """FIM-l's answer for the last seen windows, as many as there are query times [B, W', Q] for.
+    def interpolate(
+        self, forecast: Forecast, windows: Windows, query_times: jax.Array, packed_times: Packing | None = None
+    ) -> jax.Array:
+        """FIM-l's answer for the last seen windows, as many as there are query times for.
+
+        Args:
+            query_times: [B, W', Q].
+            packed_times: which of the query times [B * W', Q] matter; None for all.
 
         Returns:
             [B, W', Q, L], in the units of the series.
@@ -139,22 +154,32 @@ class FIM(nn.Module):
         to_window = fit_range(fold(windows.time_map().normalise(windows.times)), mask)
         asked = fold(windows.time_map().normalise(query_times))
         phases = self.local.phases(forecast.clock.repeat(count), asked)
-        out = self.local.decode_points(fold(forecast.points), mask, to_window.normalise(asked), phases)
+        points = unpack(forecast.points, forecast.packing)
+        points = fold(points.reshape(*forecast.mask.shape, -1))
+        out = self.local.decode_points(points, mask, to_window.normalise(asked), phases, None, packed_times)
         return fit_range(values, mask).invert(out).reshape(*query_times.shape, -1)
 
     def __call__(self, windows: Windows, query_times: jax.Array) -> jax.Array:
         """Forecasts each series at query_times [B, Q] -> [B, Q, L], in the units of the series."""
         return self.decode(self.encode(windows), query_times)
 
-    def embed(self, values: jax.Array, times: jax.Array, mask: jax.Array, clock: Clock) -> tuple[jax.Array, jax.Array]:
+    def embed(
+        self,
+        values: jax.Array,
+        times: jax.Array,
+        mask: jax.Array,
+        clock: Clock,
+        packing: Packing | None = None,
+    ) -> tuple[jax.Array, jax.Array]:
         """FIM-l's embedding of each window, h_j, and of its points.
 
         Args:
             values, times, mask: [B, W, T], values in units of the series, times in windows since the forecast origin.
             clock: [B], in the same unit of time.
+            packing: of the observed points of the windows [B * W, T].
 
         Returns:
-            [B, W, D] and [B, W, T, 2D]
+            [B, W, D], and [B * W, T, 2D] or rows of it.
         """
         batch, count, slots = values.shape
         values, times, mask = (x.reshape(batch * count, slots) for x in (values, times, mask))
@@ -163,22 +188,40 @@ class FIM(nn.Module):
         value_map = value_map.replace(scale=jnp.maximum(value_map.scale, NARROWEST_WINDOW))
         phases = self.local.phases(clock.repeat(count), times)
         unit_square = value_map.normalise(values), fit_range(times, mask).normalise(times)
-        points = self.local.encode_points(*unit_square, mask, phases)
-        h = self.local.summarise(points, mask)
-        return h.reshape(batch, count, -1), points.reshape(batch, count, slots, -1)
+        points = self.local.encode_points(*unit_square, mask, phases, packing)
+        h = self.local.summarise(points, mask, packing)
+        return h.reshape(batch, count, -1), points
 
 
-def recollect(forecast: Forecast) -> tuple[jax.Array, jax.Array]:
+def recollect(forecast: Forecast) -> tuple[jax.Array, jax.Array, Packing | None]:
     """All that query times may attend to: the windows, and every point together with its window.
 
     Returns:
-        [B, W + W * T, 2D], and which of them stand for an observation [B, W + W * T].
+        [B, W + W * T, 2D], or rows of it; which of them stand for an observation [B, W + W * T]; the packing.
     """
-    windows, points, mask = forecast.windows, forecast.points, forecast.mask
-    placed = points + windows[:, :, None]  # a point knows its window's shape only, and its window where that lies
-    flat = placed.reshape(placed.shape[0], -1, placed.shape[-1])
-    seen = jnp.any(mask, axis=-1)
-    return jnp.concatenate([windows, flat], axis=1), jnp.concatenate([seen, mask.reshape(mask.shape[0], -1)], axis=1)
+    windows, points, mask, packing = forecast.windows, forecast.points, forecast.mask, forecast.packing
+    batch, count, slots = mask.shape
+    every = jnp.concatenate([jnp.any(mask, axis=-1), mask.reshape(batch, -1)], axis=1)
+    flat = windows.reshape(batch * count, -1)
+    placed = points + spread(flat, packing)  # a point knows its window's shape only, and its window where that lies
+    if packing is None:
+        return jnp.concatenate([windows, placed.reshape(batch, count * slots, -1)], axis=1), every, None
+    return jnp.concatenate([flat, placed]), every, _beside_windows(packing, batch, count)
+
+
+def _beside_windows(packing: Packing, batch: int, count: int) -> Packing:
+    """Rows of windows [B * W] followed by rows of their points, in slots [B, W + W * T]."""
+    windows = jnp.arange(batch * count, dtype=jnp.int32)
+    slots = packing.rows.shape[-1]
+    of_points = (windows.size + packing.rows).reshape(batch, count * slots)
+    series, place = jnp.divmod(packing.slots, count * slots)  # unused rows lie beyond the last series, and stay there
+    whole = count * (1 + slots)
+    return Packing(
+        slots=jnp.concatenate(
+            [windows // count * whole + windows % count, series * whole + jnp.where(series < batch, count + place, 0)]
+        ),
+        rows=jnp.concatenate([windows.reshape(batch, count), of_points], axis=1),
+    )
 
 
 def fit_series(windows: Windows) -> Affine:

@@ -1,15 +1,15 @@
 """FIM-l, the neural interpolation operator (lab report, section 6.1 and table 2)."""
 
-from typing import Any
-
 import chex
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
 from fimjax.config import FIMLocalConfig
+from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
 from fimjax.nn.head import apply_head, head_size
+from fimjax.nn.packing import Packing, pack, unpack
 from fimjax.nn.queries import QueryDecoder
 from fimjax.nn.scaling import fit_range, zero_unobserved
 from fimjax.nn.season import Clock, waves
@@ -31,83 +31,109 @@ class FIMLocal(nn.Module):
     """
 
     config: FIMLocalConfig
-    dtype: Any = jnp.float32
+    compute: Compute = Compute()
 
     def setup(self):
-        c = self.config
-        self.value_embedding = Embedding(c.width, self.dtype)  # phi_0
-        self.time_embedding = Embedding(c.width, self.dtype)  # phi_1
+        c, dtype = self.config, self.compute.dtype
+        self.value_embedding = Embedding(c.width, dtype)  # phi_0
+        self.time_embedding = Embedding(c.width, dtype)  # phi_1
         self.branch_encoder = TransformerEncoder(  # psi_0
-            c.layers, c.heads, c.feedforward, c.norm_first, self.dtype
+            c.layers, c.heads, c.feedforward, c.norm_first, self.compute
         )
-        self.branch_mlp = DenseBlock(c.width, self.dtype)  # phi_3
-        self.summary = SummaryAttention(1, self.dtype)  # lambda_0
+        self.branch_mlp = DenseBlock(c.width, dtype)  # phi_3
+        self.summary = SummaryAttention(1, self.compute)  # lambda_0
         if c.query_layers:
             self.query_decoder = QueryDecoder(
-                2 * c.width, c.query_layers, c.heads, c.feedforward, head_size(c.quantile_levels), self.dtype
+                2 * c.width, c.query_layers, c.heads, c.feedforward, head_size(c.quantile_levels), self.compute
             )
             return
-        self.trunk_embedding = Embedding(c.width, self.dtype)  # phi_4
-        self.trunk_mlp = TrunkMLP(c.width, c.trunk_layers, self.dtype)  # phi_5
+        self.trunk_embedding = Embedding(c.width, dtype)  # phi_4
+        self.trunk_mlp = TrunkMLP(c.width, c.trunk_layers, dtype)  # phi_5
         self.projection = Projection(  # phi_7
-            tuple(n * c.width for n in c.projection), head_size(c.quantile_levels), self.dtype
+            tuple(n * c.width for n in c.projection), head_size(c.quantile_levels), dtype
         )
 
     def encode_points(
-        self, values: jax.Array, times: jax.Array, mask: jax.Array, phases: jax.Array | None = None
+        self,
+        values: jax.Array,
+        times: jax.Array,
+        mask: jax.Array,
+        phases: jax.Array | None = None,
+        packing: Packing | None = None,
     ) -> jax.Array:
         """Each point in the light of the others.
 
         Args:
             values, times: [B, T] in the unit square; mask: [B, T].
             phases: [B, T, F] of the season, if the config asks for them.
+            packing: of the observed points, so that no work is done on empty slots.
 
         Returns:
-            [B, T, 2D]; what stands where nothing was observed means nothing.
+            [B, T, 2D], or rows of it; what stands where nothing was observed means nothing.
         """
         values, times = zero_unobserved(values, mask), zero_unobserved(times, mask)
-        embedded = [self.value_embedding(values[..., None]), self.time_embedding(self._time_features(times, phases))]
-        return self.branch_encoder(jnp.concatenate(embedded, axis=-1), mask)
+        values = pack(values[..., None], packing)
+        embedded = [self.value_embedding(values), self.time_embedding(self._time_features(times, phases, packing))]
+        return self.branch_encoder(jnp.concatenate(embedded, axis=-1), mask, packing)
 
-    def summarise(self, points: jax.Array, mask: jax.Array) -> jax.Array:
-        """The window as one vector, h: [B, T, 2D], [B, T] -> [B, D], finite and without meaning if it is empty."""
-        return self.summary(self.branch_mlp(points), mask)
+    def summarise(self, points: jax.Array, mask: jax.Array, packing: Packing | None = None) -> jax.Array:
+        """The window as one vector, h, finite and without meaning if it is empty.
+
+        Args:
+            points: [B, T, 2D], or rows of them; mask: [B, T].
+
+        Returns:
+            [B, D]
+        """
+        return self.summary(self.branch_mlp(points), mask, packing)
 
     def encode(self, values: jax.Array, times: jax.Array, mask: jax.Array, phases: jax.Array | None = None):
         """From a window to its h [B, D]; arguments as of `encode_points`."""
         return self.summarise(self.encode_points(values, times, mask, phases), mask)
 
-    def decode(self, h: jax.Array, times: jax.Array, phases: jax.Array | None = None) -> jax.Array:
+    def decode(
+        self, h: jax.Array, times: jax.Array, phases: jax.Array | None = None, packing: Packing | None = None
+    ) -> jax.Array:
         """The function that h stands for, at any times.
 
         Args:
             h: [B, D]; times: [B, Q] in the unit square of the window; phases: [B, Q, F].
+            packing: of the times that matter, so that no work is done for the others.
 
         Returns:
-            [B, Q, L], float32: a value (L = 1) or rising quantiles.
+            [B, Q, L], float32: a value (L = 1) or rising quantiles; zeros at times that do not matter.
         """
-        trunk = self.trunk_mlp(self.trunk_embedding(self._time_features(times, phases)))
-        return apply_head(self.projection(h, trunk), self.config.quantile_levels)
+        trunk = self.trunk_mlp(self.trunk_embedding(self._time_features(times, phases, packing)))
+        return unpack(apply_head(self.projection(h, trunk, packing), self.config.quantile_levels), packing)
 
     def decode_points(
-        self, points: jax.Array, mask: jax.Array, times: jax.Array, phases: jax.Array | None = None
+        self,
+        points: jax.Array,
+        mask: jax.Array,
+        times: jax.Array,
+        phases: jax.Array | None = None,
+        packed_points: Packing | None = None,
+        packed_times: Packing | None = None,
     ) -> jax.Array:
         """The function through encoded points, at any times.
 
-        With `query_layers` times attend to points [B, T, 2D]; else the points are summed up in h, and decoded from it.
+        With `query_layers` times attend to points; else the points are summed up in h, and decoded from it.
 
         Args:
+            points: [B, T, 2D], or rows of them; mask: [B, T].
             times: [B, Q] in the unit square of the window; phases: [B, Q, F].
+            packed_times: those that matter.
 
         Returns:
-            [B, Q, L], float32: a value (L = 1) or rising quantiles.
+            [B, Q, L], float32: a value (L = 1) or rising quantiles; zeros at times that do not matter.
         """
         if not self.config.query_layers:
-            return self.decode(self.summarise(points, mask), times, phases)
+            return self.decode(self.summarise(points, mask, packed_points), times, phases, packed_times)
         if self.is_initializing():
             self.summarise(points, mask)  # no part of this answer, but FIM reads windows by it
-        raw = self.query_decoder(self._time_features(times, phases), points, mask)
-        return apply_head(raw, self.config.quantile_levels)
+        features = self._time_features(times, phases, packed_times)
+        raw = self.query_decoder(features, points, mask, packed_times, packed_points)
+        return unpack(apply_head(raw, self.config.quantile_levels), packed_times)
 
     def __call__(
         self,
@@ -116,11 +142,14 @@ class FIMLocal(nn.Module):
         mask: jax.Array,
         query_times: jax.Array,
         clock: Clock | None = None,
+        packed_points: Packing | None = None,
+        packed_times: Packing | None = None,
     ) -> jax.Array:
         """Interpolates one window of each series.
 
         Args:
             values, times, mask: [B, T]; query_times: [B, Q]; clock: where the season stands, None for no season.
+            packed_points, packed_times: which slots and which query times matter; None for all.
 
         Returns:
             [B, Q, L] in the units of the values.
@@ -130,9 +159,9 @@ class FIMLocal(nn.Module):
         values, times = zero_unobserved(values, mask), zero_unobserved(times, mask)
         value_map, time_map = fit_range(values, mask), fit_range(times, mask)
         inputs = value_map.normalise(values), time_map.normalise(times), mask
-        points = self.encode_points(*inputs, self.phases(clock, times))
+        points = self.encode_points(*inputs, self.phases(clock, times), packed_points)
         asked = time_map.normalise(query_times), self.phases(clock, query_times)
-        return value_map.invert(self.decode_points(points, mask, *asked))
+        return value_map.invert(self.decode_points(points, mask, *asked, packed_points, packed_times))
 
     def phases(self, clock: Clock | None, times: jax.Array) -> jax.Array | None:
         """The season's features at these times, as far as the config asks for them."""
@@ -143,8 +172,9 @@ class FIMLocal(nn.Module):
             return jnp.zeros((*times.shape, 2 * harmonics + 1))
         return clock.phases(times, harmonics)
 
-    def _time_features(self, times: jax.Array, phases: jax.Array | None) -> jax.Array:
+    def _time_features(self, times: jax.Array, phases: jax.Array | None, packing: Packing | None) -> jax.Array:
         """Time in the unit square, its waves and the season's phases, as far as the config asks for them."""
+        times, phases = pack(times, packing), None if phases is None else pack(phases, packing)
         features = [times[..., None]]
         if self.config.time_waves:
             features.append(waves(0.5 * times, self.config.time_waves))

@@ -1,14 +1,14 @@
 """Query times that attend to encoded windows: a decoder without the bottleneck of one summary."""
 
-from typing import Any
-
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
+from fimjax.nn.attention import Attention
+from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
+from fimjax.nn.packing import Packing
 from fimjax.nn.season import Clock, waves
-from fimjax.nn.transformer import attention
 
 WAVES = 4
 """Sines and cosines that tell where in the unseen window a time is."""
@@ -35,18 +35,25 @@ class CrossLayer(nn.Module):
 
     heads: int
     feedforward: int
-    dtype: Any = jnp.float32
+    compute: Compute = Compute()
 
     @nn.compact
-    def __call__(self, queries: jax.Array, tokens: jax.Array, mask: jax.Array) -> jax.Array:
-        """queries [B, Q, D], tokens [B, W, D], mask [B, W] -> [B, Q, D]"""
-        width = queries.shape[-1]
-        x = nn.LayerNorm(dtype=self.dtype, name="norm_attention")(queries)
-        attend = attention(self.heads, self.dtype, name="attention")
-        queries = queries + attend(x, tokens, mask=mask[:, None, None, :])
-        x = nn.LayerNorm(dtype=self.dtype, name="norm_feedforward")(queries)
-        x = nn.gelu(nn.Dense(self.feedforward * width, dtype=self.dtype, name="widen")(x))
-        return queries + nn.Dense(width, dtype=self.dtype, name="narrow")(x)
+    def __call__(
+        self,
+        queries: jax.Array,
+        tokens: jax.Array,
+        mask: jax.Array,
+        packed_queries: Packing | None = None,
+        packed_tokens: Packing | None = None,
+    ) -> jax.Array:
+        """queries [B, Q, D], tokens [B, W, D], each of them maybe as rows, mask [B, W] -> like queries"""
+        width, dtype = queries.shape[-1], self.compute.dtype
+        x = nn.LayerNorm(dtype=dtype, name="norm_attention")(queries)
+        attend = Attention(self.heads, self.compute, name="attention")
+        queries = queries + attend(x, tokens, mask, packed_queries, packed_tokens)
+        x = nn.LayerNorm(dtype=dtype, name="norm_feedforward")(queries)
+        x = nn.gelu(nn.Dense(self.feedforward * width, dtype=dtype, name="widen")(x))
+        return queries + nn.Dense(width, dtype=dtype, name="narrow")(x)
 
 
 class QueryDecoder(nn.Module):
@@ -60,16 +67,26 @@ class QueryDecoder(nn.Module):
     heads: int
     feedforward: int
     outputs: int
-    dtype: Any = jnp.float32
+    compute: Compute = Compute()
 
     @nn.compact
-    def __call__(self, features: jax.Array, tokens: jax.Array, mask: jax.Array) -> jax.Array:
-        """features [B, Q, F], tokens [B, W, D], mask [B, W] -> [B, Q, L], float32"""
-        x = nn.gelu(Embedding(self.width, self.dtype, name="embedding")(features))
-        x = nn.Dense(self.width, dtype=self.dtype, name="trunk")(x)
+    def __call__(
+        self,
+        features: jax.Array,
+        tokens: jax.Array,
+        mask: jax.Array,
+        packed_queries: Packing | None = None,
+        packed_tokens: Packing | None = None,
+    ) -> jax.Array:
+        """features [B, Q, F], tokens [B, W, D], each of them maybe as rows, mask [B, W] -> [B, Q, L] or rows"""
+        dtype = self.compute.dtype
+        x = nn.gelu(Embedding(self.width, dtype, name="embedding")(features))
+        x = nn.Dense(self.width, dtype=dtype, name="trunk")(x)
+        Layer = nn.remat(CrossLayer) if self.compute.remat else CrossLayer
         for i in range(self.layers):
-            x = CrossLayer(self.heads, self.feedforward, self.dtype, name=f"layer_{i}")(x, tokens, mask)
-        x = nn.LayerNorm(dtype=self.dtype, name="norm")(x)
-        x = nn.gelu(nn.Dense(self.width, dtype=self.dtype, name="hidden")(x))
+            layer = Layer(self.heads, self.feedforward, self.compute, name=f"layer_{i}")
+            x = layer(x, tokens, mask, packed_queries, packed_tokens)
+        x = nn.LayerNorm(dtype=dtype, name="norm")(x)
+        x = nn.gelu(nn.Dense(self.width, dtype=dtype, name="hidden")(x))
         # The last layer is float32: it is small, and the loss needs its digits.
         return nn.Dense(self.outputs, dtype=jnp.float32, precision="highest", name="outputs")(x.astype(jnp.float32))

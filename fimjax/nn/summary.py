@@ -1,12 +1,11 @@
 """Attention with a learnable query: a set of any size becomes one vector (lambda_0, lambda_1)."""
 
-from typing import Any
-
 import flax.linen as nn
 import jax
-import jax.numpy as jnp
 
-from fimjax.nn.transformer import attention
+from fimjax.nn.attention import Attention
+from fimjax.nn.compute import Compute
+from fimjax.nn.packing import Packing
 
 
 class SummaryAttention(nn.Module):
@@ -17,13 +16,12 @@ class SummaryAttention(nn.Module):
     """
 
     heads: int
-    dtype: Any = jnp.float32
+    compute: Compute = Compute()
 
     @nn.compact
-    def __call__(self, tokens: jax.Array, mask: jax.Array) -> jax.Array:
-        """tokens [B, T, D], mask [B, T] -> [B, D]"""
-        batch, _, width = tokens.shape
+    def __call__(self, tokens: jax.Array, mask: jax.Array, packing: Packing | None = None) -> jax.Array:
+        """tokens [B, T, D] or rows of them, mask [B, T] -> [B, D]"""
+        width = tokens.shape[-1]
         query = self.param("query", nn.initializers.normal(0.02), (1, width))
-        query = jnp.broadcast_to(query.astype(self.dtype), (batch, 1, width))
-        attend = attention(self.heads, self.dtype, name="attention")
-        return attend(query, tokens, mask=mask[:, None, None, :])[:, 0]
+        attend = Attention(self.heads, self.compute, name="attention")
+        return attend(query[None], tokens, mask, None, packing)[:, 0]

@@ -1,38 +1,11 @@
-"""Attention that respects masks, and the transformer encoder built on it (psi_0, psi_1)."""
-
-from typing import Any
+"""The transformer encoder (psi_0, psi_1)."""
 
 import flax.linen as nn
 import jax
-import jax.numpy as jnp
 
-
-def masked_attention(query, key, value, bias=None, mask=None, **_):
-    """Scaled dot-product attention with a float32 softmax; a row with nothing to look at yields zeros.
-
-    Without that last rule a fully masked row would return the mean over its padding.
-
-    Args:
-        query: [B, Q, N, D]; key, value: [B, T, N, D]; mask: [B, 1 or N, 1 or Q, T], True = may be seen.
-
-    Returns:
-        [B, Q, N, D]
-    """
-    out = jax.nn.dot_product_attention(query, key, value, bias=bias, mask=mask)
-    if mask is None:
-        return out
-    sees_something = jnp.any(mask, axis=-1, keepdims=True)  # [B, 1 or N, 1 or Q, 1]
-    return jnp.where(jnp.swapaxes(sees_something, 1, 2), out, jnp.zeros((), out.dtype))
-
-
-def attention(heads: int, dtype: Any, name: str | None = None) -> nn.Module:
-    """Multi-head attention with PyTorch's parameters (four projections with biases) and our masked kernel."""
-    return nn.MultiHeadDotProductAttention(
-        num_heads=heads,
-        dtype=dtype,
-        attention_fn=masked_attention,
-        name=name,
-    )
+from fimjax.nn.attention import Attention
+from fimjax.nn.compute import Compute
+from fimjax.nn.packing import Packing
 
 
 class EncoderLayer(nn.Module):
@@ -41,24 +14,23 @@ class EncoderLayer(nn.Module):
     heads: int
     feedforward: int
     norm_first: bool = True
-    dtype: Any = jnp.float32
+    compute: Compute = Compute()
 
     @nn.compact
-    def __call__(self, x: jax.Array, mask: jax.Array) -> jax.Array:
-        """x [B, T, D], mask [B, T] -> [B, T, D]"""
-        width = x.shape[-1]
-        attend = attention(self.heads, self.dtype, name="attention")
-        norm_attention = nn.LayerNorm(dtype=self.dtype, name="norm_attention")
-        norm_feedforward = nn.LayerNorm(dtype=self.dtype, name="norm_feedforward")
-        widen = nn.Dense(self.feedforward * width, dtype=self.dtype, name="widen")
-        narrow = nn.Dense(width, dtype=self.dtype, name="narrow")
-        keys = mask[:, None, None, :]
+    def __call__(self, x: jax.Array, mask: jax.Array, packing: Packing | None = None) -> jax.Array:
+        """x [B, T, D] or rows of it, mask [B, T] -> like x"""
+        width, dtype = x.shape[-1], self.compute.dtype
+        attention = Attention(self.heads, self.compute, name="attention")
+        attend = lambda y: attention(y, None, mask, packing)
+        norm_attention = nn.LayerNorm(dtype=dtype, name="norm_attention")
+        norm_feedforward = nn.LayerNorm(dtype=dtype, name="norm_feedforward")
+        widen = nn.Dense(self.feedforward * width, dtype=dtype, name="widen")
+        narrow = nn.Dense(width, dtype=dtype, name="narrow")
 
         if self.norm_first:
-            y = norm_attention(x)
-            x = x + attend(y, y, mask=keys)
+            x = x + attend(norm_attention(x))
             return x + narrow(nn.relu(widen(norm_feedforward(x))))
-        x = norm_attention(x + attend(x, x, mask=keys))
+        x = norm_attention(x + attend(x))
         return norm_feedforward(x + narrow(nn.relu(widen(x))))
 
 
@@ -74,12 +46,12 @@ class TransformerEncoder(nn.Module):
     heads: int
     feedforward: int
     norm_first: bool = True
-    dtype: Any = jnp.float32
+    compute: Compute = Compute()
 
     @nn.compact
-    def __call__(self, x: jax.Array, mask: jax.Array) -> jax.Array:
-        """x [B, T, D], mask [B, T] (True = observed) -> [B, T, D]"""
+    def __call__(self, x: jax.Array, mask: jax.Array, packing: Packing | None = None) -> jax.Array:
+        """x [B, T, D] or rows of it, mask [B, T] (True = observed) -> like x"""
+        Layer = nn.remat(EncoderLayer) if self.compute.remat else EncoderLayer
         for i in range(self.layers):
-            layer = EncoderLayer(self.heads, self.feedforward, self.norm_first, self.dtype, name=f"layer_{i}")
-            x = layer(x, mask)
-        return nn.LayerNorm(dtype=self.dtype, name="norm")(x) if self.norm_first else x
+            x = Layer(self.heads, self.feedforward, self.norm_first, self.compute, name=f"layer_{i}")(x, mask, packing)
+        return nn.LayerNorm(dtype=self.compute.dtype, name="norm")(x) if self.norm_first else x

@@ -6,6 +6,8 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
+from fimjax.nn.packing import Packing, spread
+
 
 class DenseBlock(nn.Module):
     """Linear, LeakyReLU, LayerNorm; the linear layer has no bias, as the report asks for before a LayerNorm."""
@@ -50,12 +52,12 @@ class Projection(nn.Module):
     dtype: Any = jnp.float32
 
     @nn.compact
-    def __call__(self, summary: jax.Array, trunk: jax.Array) -> jax.Array:
-        """summary [..., D], trunk [..., Q, D] -> [..., Q, L], float32"""
+    def __call__(self, summary: jax.Array, trunk: jax.Array, packing: Packing | None = None) -> jax.Array:
+        """summary [B, D], trunk [B, Q, D] or rows of it -> [B, Q, L] or rows, float32"""
         first, *rest = self.hidden
         from_summary = nn.Dense(first, use_bias=False, dtype=self.dtype, name="from_summary")(summary)
         from_trunk = nn.Dense(first, use_bias=False, dtype=self.dtype, name="from_trunk")(trunk)
-        x = nn.leaky_relu(from_summary[..., None, :] + from_trunk)
+        x = nn.leaky_relu(spread(from_summary, packing) + from_trunk)
         x = nn.LayerNorm(dtype=self.dtype, name="norm_0")(x)
         for i, width in enumerate(rest, start=1):
             normed = i == 2

@@ -8,8 +8,9 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from fimjax.config import Config, ConfigError, FIMConfig, FIMLocalConfig, differing_keys
+from fimjax.config import Config, ConfigError, FIMConfig, FIMLocalConfig, TrainingConfig, differing_keys
 from fimjax.models import build_model, count_params, init_params
+from fimjax.nn.compute import Compute
 from fimjax.training.checkpoint import CheckpointError, Checkpoints, latest_step, load_params, write_config
 from fimjax.training.interrupt import StopRequest
 from fimjax.training.losses import Params
@@ -33,8 +34,9 @@ class Outcome:
     stopped: bool  # by a signal, before the last step
 
 
-def compute_dtype(config: Config) -> jnp.dtype:
-    return jnp.dtype(config.training.precision)
+def compute_as(training: TrainingConfig) -> Compute:
+    """How a training run computes its model."""
+    return Compute(jnp.dtype(training.precision), training.attention, training.remat)
 
 
 def initial_params(config: Config, local_run: Path | None) -> Params:
@@ -74,7 +76,7 @@ def train(
         devices: which to use; None for all of all hosts.
     """
     training = config.training
-    model = build_model(config.model, compute_dtype(config))
+    model = build_model(config.model, compute_as(config.training))
     train_steps = parallel_training(config, model, devices)
     validate = parallel_validation(config, model, devices)
 

@@ -9,10 +9,13 @@ import jax.numpy as jnp
 from flax import struct
 
 from fimjax.config import TrainingConfig
+from fimjax.models.deeponet import DeepONet
 from fimjax.models.fim import FIM, Forecast, fit_series
+from fimjax.nn.packing import Packing
 from fimjax.nn.scaling import Affine, fit_range, safe_sqrt, zero_unobserved
 from fimjax.nn.season import Clock
 from fimjax.prior.sampler import Sample
+from fimjax.training.rounds import pack_windows
 
 Params = dict[str, Any]
 
@@ -24,10 +27,14 @@ LEARNED_WINDOWS = 3
 
 
 def pinball(targets: jax.Array, quantiles: jax.Array, levels: tuple[float, ...]) -> jax.Array:
-    """max(q (y - f), (q - 1) (y - f)), averaged over the levels: [..., Q], [..., Q, L] -> [..., Q]."""
+    """max(q (y - f), (q - 1) (y - f)), averaged over the levels: [..., Q], [..., Q, L] -> [..., Q].
+
+    Chosen by the sign of the error: the gradient of a maximum asks which side equals it, and a compiler that rounds a
+    side differently the second time finds that neither does.
+    """
     q = jnp.asarray(levels).reshape((1,) * targets.ndim + (len(levels),))
     error = targets[..., None] - quantiles
-    return jnp.mean(jnp.maximum(q * error, (q - 1) * error), axis=-1)
+    return jnp.mean(error * jnp.where(error < 0, q - 1, q), axis=-1)
 
 
 @struct.dataclass
@@ -110,29 +117,47 @@ def fold_windows(sample: Sample) -> dict[str, Any]:
     return {**fields, "clock": clock.repeat(count)}
 
 
-def interpolate(model: nn.Module, params: Params, folded: dict[str, Any]) -> jax.Array:
-    """An interpolator's answer at every slot of every window, [B * K, T, L]."""
+def interpolate(model: nn.Module, params: Params, folded: dict[str, Any], *packings: Packing | None) -> jax.Array:
+    """An interpolator's answer at every slot of every window, [B * K, T, L], or at those that are packed."""
     inputs = (folded["noisy"], folded["times"], folded["observed"], folded["times"], folded["clock"])
-    return model.apply({"params": params}, *inputs)
+    return model.apply({"params": params}, *inputs, *packings)
+
+
+def learned_windows(sample: Sample) -> slice:
+    """The last seen windows, of which a FIM-l that is trained beside FIM learns."""
+    count = sample.valid.shape[1]
+    return slice(max(0, count - 1 - LEARNED_WINDOWS), count - 1)
+
+
+def points_and_questions(model: nn.Module, sample: Sample) -> tuple[jax.Array, jax.Array | None]:
+    """Slots [B, W, T] that a model reads, and slots at which its loss asks for FIM-l's answer, if it does."""
+    # A quantile of a point that the network has just read would teach it to copy, so only the others count.
+    asked = sample.valid & ~sample.observed if model.config.quantile_levels else sample.valid
+    if not isinstance(model, FIM):
+        return sample.observed, asked
+    return sample.observed[:, :-1], asked[:, learned_windows(sample)] if model.config.interpolation_weight else None
 
 
 def make_loss(model: nn.Module, training: TrainingConfig) -> Callable[[Params, Sample], Mean]:
     """The loss of a model on a batch, a pure function of parameters and sample."""
     levels, clip = model.config.quantile_levels, training.target_clip
+    packs = not isinstance(model, DeepONet)  # which reads all its sensors, filled or not
 
     def interpolation_loss(params: Params, sample: Sample) -> Mean:
         folded = fold_windows(sample)
-        out = interpolate(model, params, folded)
-        # A quantile of a point that the network has just read would teach it to copy, so only the others count.
-        asked = folded["valid"] & ~folded["observed"] if levels else folded["valid"]
+        points, asked = points_and_questions(model, sample)
+        packings = (pack_windows(points, training.point_room), pack_windows(asked, training.query_room))
+        out = interpolate(model, params, folded, *(packings if packs else ()))
         value_map = fit_range(folded["noisy"], folded["observed"])
+        asked = asked.reshape(-1, asked.shape[-1])
         return mean_over_series(
             *prediction_errors(out, folded["clean"], folded["noisy"], value_map, asked, levels, clip)
         )
 
     def forecasting_loss(params: Params, sample: Sample) -> Mean:
         past, (times, clean, noisy, valid) = sample.past(), target_window(sample)
-        forecast = model.apply({"params": params}, past, method="encode")
+        points, asked = points_and_questions(model, sample)
+        forecast = model.apply({"params": params}, past, pack_windows(points, training.point_room), method="encode")
         out = model.apply({"params": params}, forecast, times, method="decode")
         value_map = fit_series(past)
         errors, counted = prediction_errors(out, clean, noisy, value_map, valid, levels, clip)
@@ -141,23 +166,22 @@ def make_loss(model: nn.Module, training: TrainingConfig) -> Callable[[Params, S
             true, _ = model.apply({"params": params}, *(x[:, None] for x in window), past.clock(), method="embed")
             distance = similarity_distance(forecast.h, jax.lax.stop_gradient(true[:, 0]))
             errors = errors + model.config.similarity_weight * distance[:, None]
-        if model.config.interpolation_weight > 0:
-            errors = errors + model.config.interpolation_weight * seen_windows_error(params, sample, forecast)[:, None]
+        if asked is not None:
+            beside = seen_windows_error(params, sample, forecast, asked)
+            errors = errors + model.config.interpolation_weight * beside[:, None]
         return mean_over_series(errors, counted)
 
-    def seen_windows_error(params: Params, sample: Sample, forecast: Forecast) -> jax.Array:
-        """FIM-l's error [B] at the points of the last seen windows that the model may not see."""
-        past, count = sample.past(), min(sample.valid.shape[1] - 1, LEARNED_WINDOWS)
-        times, clean, noisy, valid, observed = (
-            x[:, -count - 1 : -1] for x in (sample.times, sample.clean, sample.noisy, sample.valid, sample.observed)
-        )
-        times = zero_unobserved(times, valid)
-        out = model.apply({"params": params}, forecast, past, times, method="interpolate")
+    def seen_windows_error(params: Params, sample: Sample, forecast: Forecast, asked: jax.Array) -> jax.Array:
+        """FIM-l's error [B] at the points of the last seen windows that are asked for [B, W, T]."""
+        last, count = learned_windows(sample), asked.shape[1]
+        fields = (sample.times, sample.clean, sample.noisy, sample.valid, sample.observed)
+        times, clean, noisy, valid, observed = (x[:, last] for x in fields)
+        times, packing = zero_unobserved(times, valid), pack_windows(asked, training.query_room)
+        out = model.apply({"params": params}, forecast, sample.past(), times, packing, method="interpolate")
         fold = lambda x: x.reshape(-1, *x.shape[2:])
         value_map = fit_range(fold(noisy), fold(observed))
-        asked = fold(valid & ~observed if levels else valid)
         fields = (fold(x) for x in (out, clean, noisy))
-        errors, counted = prediction_errors(*fields, value_map, asked, levels, min(clip, WINDOW_CLIP))
+        errors, counted = prediction_errors(*fields, value_map, fold(asked), levels, min(clip, WINDOW_CLIP))
         return mean_of_each(*(x.reshape(-1, count * x.shape[-1]) for x in (errors, counted)))
 
     return forecasting_loss if isinstance(model, FIM) else interpolation_loss

@@ -11,8 +11,9 @@ from flax import struct
 
 from fimjax.config import Config, ConfigError
 from fimjax.prior.sampler import Sample, sample_groups
-from fimjax.training.losses import Params, make_loss
+from fimjax.training.losses import Params, make_loss, points_and_questions
 from fimjax.training.optim import frozen_parts, make_optimizer, make_schedule, split_params
+from fimjax.training.rounds import assign_rounds, only
 from fimjax.training.validation import make_evaluation
 
 Metrics = dict[str, jax.Array]
@@ -77,39 +78,69 @@ def make_gradient(
     config: Config, model: nn.Module, groups: int, axis_name: str | None = None
 ) -> Callable[[TrainState], tuple[jax.Array, Params]]:
     """Loss and raw gradient of the trained parameters on the batch of the state's step, averaged over devices."""
-    loss = make_loss(model, config.training)
-    frozen = frozen_parts(config.model)
+    total_gradient = make_total_gradient(config, model)
     key = stream_key(config.training.seed, TRAINING_STREAM)
 
     def gradient(state: TrainState) -> tuple[jax.Array, Params]:
         sample = draw_batch(config, jax.random.fold_in(key, state.step), groups, axis_name)
-        trained, kept = split_params(state.params, frozen)
+        return mean_over_devices(*total_gradient(state.params, sample), axis_name)
+
+    return gradient
+
+
+def mean_over_devices(
+    value: jax.Array, count: jax.Array, grads: Params, axis_name: str | None
+) -> tuple[jax.Array, Params]:
+    """Loss and gradient of all series of all devices, from each one's sums."""
+    # Numerator and denominator are averaged apart: devices need not have the same number of series that count.
+    value, count, grads = average_over_devices((value, count, grads), axis_name)
+    return jax.tree.map(lambda x: x / jnp.where(count > 0, count, 1.0), (value, grads))
+
+
+def make_total_gradient(
+    config: Config, model: nn.Module
+) -> Callable[[Params, Sample], tuple[jax.Array, jax.Array, Params]]:
+    """Of a batch: the sum of the losses of its series, how many there are, and the gradient of that sum."""
+    loss, rooms = make_loss(model, config.training), (config.training.point_room, config.training.query_room)
+    frozen = frozen_parts(config.model)
+
+    def of_series(params: Params, sample: Sample) -> tuple[jax.Array, jax.Array, Params]:
+        trained, kept = split_params(params, frozen)
 
         def total(trained: Params) -> tuple[jax.Array, jax.Array]:
             mean = loss({**kept, **trained}, sample)
             return mean.total, mean.count
 
         (value, count), grads = jax.value_and_grad(total, has_aux=True)(trained)
-        # Numerator and denominator are averaged apart: devices need not have the same number of series that count.
-        value, count, grads = average_over_devices((value, count, grads), axis_name)
-        return jax.tree.map(lambda x: x / jnp.where(count > 0, count, 1.0), (value, grads))
+        return value, count, grads
 
-    return gradient
+    def of_batch(params: Params, sample: Sample) -> tuple[jax.Array, jax.Array, Params]:
+        masks = points_and_questions(model, sample)
+        rounds = assign_rounds([(mask, room) for mask, room in zip(masks, rooms) if mask is not None])
+        add = lambda i, sums: jax.tree.map(jnp.add, sums, of_series(params, only(sample, rounds == i)))
+        zeros = jax.tree.map(jnp.zeros_like, jax.eval_shape(of_series, params, sample))
+        return jax.lax.fori_loop(0, jnp.max(rounds) + 1, add, zeros)
+
+    return of_series if min(rooms) == 1 else of_batch
 
 
 def make_train_step(
     config: Config, model: nn.Module, groups: int, axis_name: str | None = None
 ) -> Callable[[TrainState], tuple[TrainState, Metrics]]:
-    """The step that training repeats.
+    """The step that training repeats: draw, differentiate, update."""
+    gradient, update = make_gradient(config, model, groups, axis_name), make_update(config)
+    return lambda state: update(state, *gradient(state))
+
+
+def make_update(config: Config) -> Callable[[TrainState, jax.Array, Params], tuple[TrainState, Metrics]]:
+    """From a loss and its gradient to the next state.
 
     A step whose loss or gradient is not finite changes nothing but the counters: one bad batch must not cost a run.
     """
-    gradient = make_gradient(config, model, groups, axis_name)
     optimizer, schedule = make_optimizer(config.training), make_schedule(config.training)
     frozen, decay = frozen_parts(config.model), config.training.average_decay
 
-    def train_step(state: TrainState) -> tuple[TrainState, Metrics]:
-        loss, grads = gradient(state)
+    def update(state: TrainState, loss: jax.Array, grads: Params) -> tuple[TrainState, Metrics]:
         norm = optax.tree.norm(grads)
         good = jnp.isfinite(loss) & jnp.isfinite(norm)
         trained, kept = split_params(state.params, frozen)
@@ -139,7 +170,7 @@ def make_train_step(
         }
         return new_state, metrics
 
-    return train_step
+    return update
 
 
 def _choose(condition: jax.Array, yes: Any, no: Any) -> Any:

@@ -1,17 +1,19 @@
 """The building blocks, each against a plain computation or a case whose answer is known."""
 
 import chex
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from fimjax.nn.attention import Attention, masked_attention
 from fimjax.nn.head import apply_head, median_index
 from fimjax.nn.scaling import Affine, fit_moments, fit_range
 from fimjax.nn.season import Clock
 from fimjax.nn.statistics import window_statistics
 from fimjax.nn.summary import SummaryAttention
-from fimjax.nn.transformer import TransformerEncoder, masked_attention
+from fimjax.nn.transformer import TransformerEncoder
 from fimjax.nn.trunk import Projection
 
 
@@ -21,24 +23,35 @@ def random(shape, seed=0):
 
 class TestAttention:
     def test_against_numpy(self):
-        q, k, v = (np.asarray(random((2, 5, 3, 4), seed)) for seed in range(3))
+        q, k, v = (np.asarray(random((2, 3, 5, 4), seed)) for seed in range(3))
         mask = np.arange(5) < np.array([3, 5])[:, None]
-        out = masked_attention(q, k, v, mask=mask[:, None, None, :])
-        logits = np.einsum("bqnd,btnd->bnqt", q, k) / np.sqrt(4)
+        out = masked_attention(q, k, v, mask)
+        logits = np.einsum("bnqd,bntd->bnqt", q, k) / np.sqrt(4)
         logits = np.where(mask[:, None, None, :], logits, -np.inf)
         weights = np.exp(logits - logits.max(-1, keepdims=True))
         weights /= weights.sum(-1, keepdims=True)
-        np.testing.assert_allclose(out, np.einsum("bnqt,btnd->bqnd", weights, v), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(out, np.einsum("bnqt,bntd->bnqd", weights, v), rtol=1e-4, atol=1e-5)
+
+    @pytest.mark.parametrize("attends_to_itself", [True, False])
+    def test_like_linens_own(self, attends_to_itself):
+        ours, theirs = Attention(heads=2), nn.MultiHeadDotProductAttention(num_heads=2)
+        x, y = random((3, 4, 8)), random((3, 5, 8), 1)
+        tokens = x if attends_to_itself else y
+        mask = jnp.arange(tokens.shape[1])[None] < jnp.array([[2], [3], [4]])
+        variables = theirs.init(jax.random.key(0), x, tokens)
+        chex.assert_trees_all_equal(variables, ours.init(jax.random.key(0), x, tokens, mask))
+        out = ours.apply(variables, x, None if attends_to_itself else y, mask)
+        expected = theirs.apply(variables, x, tokens, mask=mask[:, None, None, :])
+        np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
 
     def test_a_row_with_nothing_to_see_yields_zeros(self):
-        x = random((2, 5, 3, 4))
-        mask = jnp.array([[False] * 5, [True] * 5])[:, None, None, :]
-        out = masked_attention(x, x, x, mask=mask)
+        x = random((2, 3, 5, 4))
+        out = masked_attention(x, x, x, jnp.array([[False] * 5, [True] * 5]))
         assert not out[0].any() and out[1].any()
 
     def test_softmax_is_float32_in_bfloat16(self):
-        x = random((1, 4, 2, 4)).astype(jnp.bfloat16)
-        jaxpr = str(jax.make_jaxpr(lambda x: masked_attention(x, x, x))(x))
+        x = random((1, 2, 4, 4)).astype(jnp.bfloat16)
+        jaxpr = str(jax.make_jaxpr(lambda x: masked_attention(x, x, x, jnp.ones((1, 4), bool)))(x))
         exponentials = [line for line in jaxpr.splitlines() if "= exp " in line]
         assert exponentials and all("f32[" in line for line in exponentials)
 

@@ -10,6 +10,7 @@ from configs.paper_fim import get_config as paper_fim
 from configs.paper_fim_local import get_config as paper_fim_local
 from fimjax.config import PriorConfig
 from fimjax.models import build_model, init_params
+from fimjax.nn.compute import Compute
 from fimjax.prior.sampler import sample_group
 from fimjax.training.parallel import parallel_training
 from fimjax.training.step import init_state
@@ -23,7 +24,7 @@ def paper_step(config):
     prior = dataclasses.replace(config.prior, weights=PRIOR.weights, group_size=PRIOR.group_size)
     training = dataclasses.replace(config.training, batch_size=prior.group_size, steps_per_dispatch=1)
     config = dataclasses.replace(config, prior=prior, training=training)
-    model = build_model(config.model, jnp.bfloat16)
+    model = build_model(config.model, Compute(jnp.bfloat16))
     state = jax.eval_shape(lambda key: init_state(config, init_params(model, key)), jax.random.key(0))
     stacked = jax.tree.map(lambda x: jax.ShapeDtypeStruct((1, *x.shape), x.dtype), state)
     return parallel_training(config, model, ONE), stacked

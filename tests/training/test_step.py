@@ -9,6 +9,7 @@ import pytest
 
 from fimjax.config import ConfigError
 from fimjax.models import build_model, init_params
+from fimjax.nn.compute import Compute
 from fimjax.prior.sampler import sample_group
 from fimjax.training.losses import make_loss
 from fimjax.training.optim import make_optimizer
@@ -139,7 +140,7 @@ def test_averaged_parameters():
 def test_bfloat16_touches_neither_parameters_nor_moments():
     config = run_config(FIM_RUN.model, precision="bfloat16")
     _, state = fresh(config)
-    model = build_model(config.model, jnp.bfloat16)
+    model = build_model(config.model, Compute(jnp.bfloat16))
     step = jax.jit(make_train_step(config, model, training_groups(config, jax.devices()[:1])))
     new, metrics = jax.eval_shape(step, state)
     floats = [x for x in jax.tree.leaves((new, metrics)) if jnp.issubdtype(x.dtype, jnp.floating)]
