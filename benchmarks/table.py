@@ -31,7 +31,7 @@ def first_table(figures: dict[str, Any]) -> str:
         [name, *(spread(of["first"][cache], 2) if "first" in of else "-" for cache in ("fresh", "warm"))]
         for name, of in _contenders(figures)
     ]
-    return _layout(["seconds to the first forecast", "fresh cache", "warm cache"], _excuse(rows, figures))
+    return layout(["seconds to the first forecast", "fresh cache", "warm cache"], _excuse(rows, figures))
 
 
 def speed_table(figures: dict[str, Any]) -> str:
@@ -45,7 +45,7 @@ def speed_table(figures: dict[str, Any]) -> str:
         parts = [f"{n / middle[group]:,.1f}" for group, n in counts(size).items()]
         rows.append([name, f"{size:,}", spread([series_per_second(run, size) for run in runs]), *parts])
     head = ["series per second", "measured on", "M4 as a whole", *(group.name for group in GROUPS)]
-    return _layout(head, _excuse(rows, figures))
+    return layout(head, _excuse(rows, figures))
 
 
 def memory_table(figures: dict[str, Any]) -> str:
@@ -58,7 +58,7 @@ def memory_table(figures: dict[str, Any]) -> str:
             ratio = f"{found['rest'] / least:.2f}" if least and "rest" in found else "-"
             rows.append([name, f"{int(size):,}" if size != "-" else "-", *cells, found.get("left_out", ratio)])
     head = ["memory in MB", "series", "peak", "input", "output", "rest", "rest : rest of the first"]
-    return _layout(head, _excuse(rows, figures))
+    return layout(head, _excuse(rows, figures))
 
 
 def tables(figures: dict[str, Any]) -> str:
@@ -85,7 +85,7 @@ def _excuse(rows: list[list[str]], figures: dict[str, Any]) -> list[list[str]]:
     return [[row[0], MISSING, *row[2:]] if row[0] in missing else row for row in rows]
 
 
-def _layout(head: list[str], rows: list[list[str]]) -> str:
+def layout(head: list[str], rows: list[list[str]]) -> str:
     """A Markdown table, its columns aligned."""
     widths = [max(map(len, column)) for column in zip(head, *rows)]
     cells = [[head[0].ljust(widths[0]), *map(str.rjust, head[1:], widths[1:])]]

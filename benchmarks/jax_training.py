@@ -1,0 +1,96 @@
+"""fimjax's training step and forward pass on a given batch, one device for each core."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from benchmarks.products import product_flops
+from fimjax.config import Config, FIMConfig
+from fimjax.models import build_model, init_params
+from fimjax.prior.sampler import Sample
+from fimjax.training.loop import compute_as
+from fimjax.training.losses import fold_windows, interpolate, points_and_questions, target_window
+from fimjax.training.parallel import AXIS, replicate
+from fimjax.training.rounds import pack_windows
+from fimjax.training.step import TrainState, init_state, make_total_gradient, make_update, mean_over_devices
+
+REPEATED = 4
+"""Steps in one call, as in training, where a call's memory serves for several."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """Something to be timed."""
+
+    run: Callable[[], Any]  # returns when it is done
+    steps: int  # in one run
+    flops: float  # of the products in one step, on all devices, counted over packed rows
+    compiled: Any  # what XLA made of it, with its estimates
+
+
+def with_all_slots(config: Config) -> Config:
+    """The same run without packing: every layer works on empty slots as well, as PyTorch's do."""
+    return dataclasses.replace(config, training=dataclasses.replace(config.training, point_room=1.0, query_room=1.0))
+
+
+def share_out(sample: Sample, devices: int) -> Sample:
+    """A batch cut into one part for each device."""
+    return jax.tree.map(lambda x: x.reshape(devices, -1, *x.shape[1:]), sample)
+
+
+def make_step(config: Config, sample: Sample, devices: Sequence[jax.Device]) -> Program:
+    """Loss, gradient, clipping, AdamW and running average on one batch, several times over."""
+    model = build_model(config.model, compute_as(config.training))
+    total_gradient, update = make_total_gradient(config, model), make_update(config)
+
+    def step(state: TrainState, sample: Sample) -> TrainState:
+        return update(state, *mean_over_devices(*total_gradient(state.params, sample), AXIS))[0]
+
+    def steps(state: TrainState, sample: Sample) -> TrainState:
+        return jax.lax.fori_loop(0, REPEATED, lambda _, state: step(state, sample), state)
+
+    params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
+    states, samples = [replicate(init_state(config, params), devices)], share_out(sample, len(devices))
+    compiled = jax.pmap(steps, axis_name=AXIS, devices=devices, donate_argnums=0).lower(states[0], samples).compile()
+    one = jax.tree.map(lambda x: x[0], samples)
+    flops = len(samples.season) * product_flops(total_gradient, params, one)
+
+    def run() -> None:
+        states.append(jax.block_until_ready(compiled(states.pop(), samples)))
+
+    return Program(run, REPEATED, flops, compiled)
+
+
+def make_forward(config: Config, sample: Sample, devices: Sequence[jax.Device]) -> Program:
+    """The model's answer for the target window (FIM) or for all windows (FIM-l)."""
+    model = build_model(config.model, compute_as(config.training))
+    training = config.training
+
+    def forward(params: Any, sample: Sample) -> jax.Array:
+        points, asked = points_and_questions(model, sample)
+        packing = pack_windows(points, training.point_room)
+        if isinstance(config.model, FIMConfig):
+            forecast = model.apply({"params": params}, sample.past(), packing, method="encode")
+            return model.apply({"params": params}, forecast, target_window(sample)[0], method="decode")
+        return interpolate(model, params, fold_windows(sample), packing, pack_windows(asked, training.query_room))
+
+    params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
+    copies, samples = replicate(params, devices), share_out(sample, len(devices))
+    compiled = jax.pmap(forward, axis_name=AXIS, devices=devices).lower(copies, samples).compile()
+    one = jax.tree.map(lambda x: x[0], samples)
+    flops = len(samples.season) * product_flops(forward, params, one)
+    return Program(lambda: jax.block_until_ready(compiled(copies, samples)), 1, flops, compiled)
+
+
+def peak_memory(program: Program) -> int:
+    """Bytes that a program needs on one device: its inputs, outputs and all in between."""
+    use = program.compiled.memory_analysis()
+    return use.argument_size_in_bytes + use.temp_size_in_bytes + use.output_size_in_bytes - use.alias_size_in_bytes
+
+
+def bytes_moved(program: Program) -> float:
+    """XLA's own estimate of the bytes that one step reads and writes on one device."""
+    return float(program.compiled.cost_analysis().get("bytes accessed", jnp.nan))

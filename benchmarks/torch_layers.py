@@ -1,0 +1,171 @@
+"""The layers of FIM-l and FIM in PyTorch, as in fimjax.nn.
+
+Attention and the encoder's layers are written out, for `nn.TransformerEncoder` is the slower one: it copies tokens into
+another layout and back, so that it trains a tenth slower at the shipped width, and its fast path for inference answers
+NaN for a window without observations.
+"""
+
+import functools
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+LayerNorm = functools.partial(nn.LayerNorm, eps=1e-6)  # Flax's epsilon
+gelu = functools.partial(F.gelu, approximate="tanh")  # Flax's GELU
+
+
+def split_heads(x: Tensor, parts: int, heads: int) -> tuple[Tensor, ...]:
+    """What a packed projection holds side by side: [B, T, parts * N * D] -> parts times [B, N, T, D]."""
+    return x.unflatten(-1, (parts, heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    """[B, N, Q, D], twice [B, N, T, D], [B, T] -> [B, Q, N * D], zeros where there is nothing to see."""
+    out = F.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
+    return out.transpose(1, 2).flatten(2)
+
+
+class SelfAttention(nn.Module):
+    """Attention among tokens, with one product for their three projections."""
+
+    def __init__(self, width: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.query_key_value = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """x [B, T, D], mask [B, T] -> [B, T, D]"""
+        return self.out(attend(*split_heads(self.query_key_value(x), 3, self.heads), mask))
+
+
+class CrossAttention(nn.Module):
+    """Attention from queries to tokens; queries that are the same for all sets are projected once."""
+
+    def __init__(self, width: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width)
+        self.key_value = nn.Linear(width, 2 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, queries: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+        """queries [B or 1, Q, D], tokens [B, T, D], mask [B, T] -> [B, Q, D]"""
+        (query,) = split_heads(self.query(queries), 1, self.heads)
+        key, value = split_heads(self.key_value(tokens), 2, self.heads)
+        return self.out(attend(query.expand(len(tokens), -1, -1, -1), key, value, mask))
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention and a feed-forward block, each with a residual and a LayerNorm before it."""
+
+    def __init__(self, width: int, heads: int, feedforward: int):
+        super().__init__()
+        self.attention = SelfAttention(width, heads)
+        self.norm_attention, self.norm_feedforward = LayerNorm(width), LayerNorm(width)
+        self.widen, self.narrow = nn.Linear(width, feedforward * width), nn.Linear(feedforward * width, width)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        x = x + self.attention(self.norm_attention(x), mask)
+        return x + self.narrow(F.relu(self.widen(self.norm_feedforward(x))))
+
+
+class TransformerEncoder(nn.Module):
+    """Encoder layers, and a LayerNorm at the end."""
+
+    def __init__(self, width: int, layers: int, heads: int, feedforward: int):
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(width, heads, feedforward) for _ in range(layers))
+        self.norm = LayerNorm(width)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """x [B, T, D], mask [B, T] -> [B, T, D]"""
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.norm(x)
+
+
+class SummaryAttention(nn.Module):
+    """One learnable query attends to all observed tokens."""
+
+    def __init__(self, width: int, heads: int):
+        super().__init__()
+        self.query = nn.Parameter(0.02 * torch.randn(1, width))
+        self.attention = CrossAttention(width, heads)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """tokens [B, T, D], mask [B, T] -> [B, D]"""
+        return self.attention(self.query[None], tokens, mask)[:, 0]
+
+
+class DenseBlock(nn.Module):
+    """Linear without bias, LeakyReLU, LayerNorm."""
+
+    def __init__(self, inputs: int, width: int):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(inputs, width, bias=False), LayerNorm(width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(F.leaky_relu(self.linear(x)))
+
+
+class Projection(nn.Module):
+    """phi_7, from (summary, trunk) down to the outputs; a LayerNorm stands after the first and the third layer."""
+
+    def __init__(self, width: int, hidden: tuple[int, ...], outputs: int):
+        super().__init__()
+        self.from_summary = nn.Linear(width, hidden[0], bias=False)
+        self.from_trunk = nn.Linear(width, hidden[0], bias=False)
+        self.norm = LayerNorm(hidden[0])
+        pairs = enumerate(zip(hidden, hidden[1:]), start=1)
+        layers = [DenseBlock(a, b) if i == 2 else nn.Sequential(nn.Linear(a, b), nn.LeakyReLU()) for i, (a, b) in pairs]
+        self.hidden = nn.Sequential(*layers)
+        self.outputs = nn.Linear(hidden[-1], outputs)
+
+    def forward(self, summary: Tensor, trunk: Tensor) -> Tensor:
+        """summary [B, D], trunk [B, Q, D] -> [B, Q, L]"""
+        x = self.from_summary(summary)[:, None] + self.from_trunk(trunk)
+        return self.outputs(self.hidden(self.norm(F.leaky_relu(x))))
+
+
+class CrossLayer(nn.Module):
+    """Attention from queries to tokens and a feed-forward block, each with a residual and a LayerNorm before it."""
+
+    def __init__(self, width: int, heads: int, feedforward: int):
+        super().__init__()
+        self.attention = CrossAttention(width, heads)
+        self.norm_attention, self.norm_feedforward = LayerNorm(width), LayerNorm(width)
+        self.widen, self.narrow = nn.Linear(width, feedforward * width), nn.Linear(feedforward * width, width)
+
+    def forward(self, queries: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+        queries = queries + self.attention(self.norm_attention(queries), tokens, mask)
+        return queries + self.narrow(gelu(self.widen(self.norm_feedforward(queries))))
+
+
+class QueryDecoder(nn.Module):
+    """Query times attend to encoded points or windows."""
+
+    def __init__(self, features: int, width: int, layers: int, heads: int, feedforward: int, outputs: int):
+        super().__init__()
+        self.embedding, self.trunk = nn.Linear(features, width), nn.Linear(width, width)
+        self.layers = nn.ModuleList(CrossLayer(width, heads, feedforward) for _ in range(layers))
+        self.norm = LayerNorm(width)
+        self.hidden, self.outputs = nn.Linear(width, width), nn.Linear(width, outputs)
+
+    def forward(self, features: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+        """features [B, Q, F], tokens [B, T, D], mask [B, T] -> [B, Q, L]"""
+        x = self.trunk(gelu(self.embedding(features)))
+        for layer in self.layers:
+            x = layer(x, tokens, mask)
+        return self.outputs(gelu(self.hidden(self.norm(x))))
+
+
+def apply_head(raw: Tensor, levels: tuple[float, ...]) -> Tensor:
+    """A value as it is, or quantiles that rise from the median up and fall from it down: [..., L] -> [..., L]."""
+    if not levels:
+        return raw
+    middle = min(range(len(levels)), key=lambda i: abs(levels[i] - 0.5))
+    below, median, above = raw.split([middle, 1, len(levels) - middle - 1], -1)
+    falls = F.softplus(below).flip(-1).cumsum(-1).flip(-1)
+    return torch.cat([median - falls, median, median + F.softplus(above).cumsum(-1)], -1)
