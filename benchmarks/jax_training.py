@@ -17,9 +17,6 @@ from fimjax.training.parallel import AXIS, replicate
 from fimjax.training.rounds import pack_windows
 from fimjax.training.step import TrainState, init_state, make_total_gradient, make_update, mean_over_devices
 
-REPEATED = 4
-"""Steps in one call, as in training, where a call's memory serves for several."""
-
 
 @dataclasses.dataclass(frozen=True)
 class Program:
@@ -41,8 +38,8 @@ def share_out(sample: Sample, devices: int) -> Sample:
     return jax.tree.map(lambda x: x.reshape(devices, -1, *x.shape[1:]), sample)
 
 
-def make_step(config: Config, sample: Sample, devices: Sequence[jax.Device]) -> Program:
-    """Loss, gradient, clipping, AdamW and running average on one batch, several times over."""
+def make_step(config: Config, sample: Sample, devices: Sequence[jax.Device], repeated: int) -> Program:
+    """Loss, gradient, clipping, AdamW and running average on one batch, `repeated` times in a call, as in training."""
     model = build_model(config.model, compute_as(config.training))
     total_gradient, update = make_total_gradient(config, model), make_update(config)
 
@@ -50,7 +47,7 @@ def make_step(config: Config, sample: Sample, devices: Sequence[jax.Device]) -> 
         return update(state, *mean_over_devices(*total_gradient(state.params, sample), AXIS))[0]
 
     def steps(state: TrainState, sample: Sample) -> TrainState:
-        return jax.lax.fori_loop(0, REPEATED, lambda _, state: step(state, sample), state)
+        return jax.lax.fori_loop(0, repeated, lambda _, state: step(state, sample), state)
 
     params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
     states, samples = [replicate(init_state(config, params), devices)], share_out(sample, len(devices))
@@ -61,7 +58,7 @@ def make_step(config: Config, sample: Sample, devices: Sequence[jax.Device]) -> 
     def run() -> None:
         states.append(jax.block_until_ready(compiled(states.pop(), samples)))
 
-    return Program(run, REPEATED, flops, compiled)
+    return Program(run, repeated, flops, compiled)
 
 
 def make_forward(config: Config, sample: Sample, devices: Sequence[jax.Device]) -> Program:

@@ -1,0 +1,87 @@
+"""What each remedy brings to a training step at the shipped size: `python -m benchmarks.remedies`.
+
+Three remedies, each with and without: layers that skip empty slots (`point_room`, `query_room`), several steps in one
+call (`steps_per_dispatch`), so that memory is asked for once for all of them, and that memory in huge pages
+(`GLIBC_TUNABLES`, which counts when a process starts, so that there are two of them). The programs of a process take
+turns, and so do the processes.
+"""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import jax
+import tyro
+
+from benchmarks import jax_training
+from benchmarks.forecasting import tell
+from benchmarks.table import layout, spread
+from benchmarks.training import draw
+from configs import small_fim
+from fimjax.training.parallel import use_cpu_devices
+
+BATCH = 64
+SEVERAL = 10
+HUGE_PAGES = "glibc.malloc.hugetlb=1"
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    """Measure a training step with and without each remedy."""
+
+    repetitions: int = 5
+    """Turns of each program in a process."""
+    rounds: int = 2
+    """Turns of the processes."""
+    worker: bool = False
+    """Measure in this very process, with whatever pages it has, and print JSON."""
+
+
+def measure(repetitions: int) -> dict[str, list[float]]:
+    """Milliseconds of a step, by whether slots are packed and by the number of steps in a call."""
+    config = small_fim.get_config()
+    sample = draw(config, BATCH)
+    programs = {}
+    for slots, variant in (("all", jax_training.with_all_slots(config)), ("packed", config)):
+        for steps in (1, SEVERAL):
+            programs[f"{slots} {steps}"] = jax_training.make_step(variant, sample, jax.devices(), steps)
+    found = {name: [] for name in programs}
+    for _ in range(1 + repetitions):
+        for name, program in programs.items():
+            start = time.perf_counter()
+            program.run()
+            found[name].append(1e3 * (time.perf_counter() - start) / program.steps)
+    return {name: times[1:] for name, times in found.items()}
+
+
+def in_process(huge: bool, repetitions: int, cache: str) -> dict[str, list[float]]:
+    """The same in a process of its own, with pages of one size or the other."""
+    environment = {name: value for name, value in os.environ.items() if name != "GLIBC_TUNABLES"}
+    environment |= {"JAX_COMPILATION_CACHE_DIR": cache} | ({"GLIBC_TUNABLES": HUGE_PAGES} if huge else {})
+    command = [sys.executable, "-m", "benchmarks.remedies", "--worker", "--repetitions", str(repetitions)]
+    return json.loads(subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+def main() -> None:
+    arguments = tyro.cli(Arguments)
+    if arguments.worker:
+        use_cpu_devices(len(os.sched_getaffinity(0)))
+        print(json.dumps(measure(arguments.repetitions)))
+        return
+    found: dict[tuple[str, bool], list[float]] = {}
+    with tempfile.TemporaryDirectory() as cache:
+        for turn in range(arguments.rounds):
+            for huge in (False, True):
+                for name, times in in_process(huge, arguments.repetitions, cache).items():
+                    found.setdefault((name, huge), []).extend(times)
+            tell(f"turn {turn + 1} of {arguments.rounds}")
+    rows = [[*name.split(), "huge" if huge else "4 KB", spread(times)] for (name, huge), times in sorted(found.items())]
+    print(layout(["slots", "steps a call", "pages", "ms a step"], rows))
+
+
+if __name__ == "__main__":
+    main()

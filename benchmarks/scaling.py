@@ -1,0 +1,151 @@
+"""How a training step's cost grows with what it is given: `python -m benchmarks.scaling --picture scaling.png`.
+
+Window length, number of windows and batch are those of a training step at the shipped size; the horizon is the number
+of times that a forward pass of the same batch answers at. Batches are one drawn batch, cut or repeated: speed depends
+on how much is observed, not on what. All sizes of a kind take turns.
+"""
+
+import dataclasses
+import os
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import tyro
+
+from benchmarks import jax_training
+from benchmarks.forecasting import describe_machine, tell
+from benchmarks.table import layout, spread
+from benchmarks.training import draw
+from configs import small_fim
+from fimjax.config import Config
+from fimjax.models import build_model, init_params
+from fimjax.prior.sampler import Sample
+from fimjax.training.parallel import use_cpu_devices
+
+BATCH = 64
+REPEATED = 2
+KINDS = {
+    "slots of a window": (12, 24, 48, 96),
+    "windows": (3, 5, 9, 17),
+    "series of a batch": (16, 32, 64, 128),
+    "times to answer at": (24, 96, 384, 1_536),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Arguments:
+    """Measure how the cost of a step grows with the size of its batch."""
+
+    repetitions: int = 5
+    """Turns of each size."""
+    quick: bool = False
+    """The two smallest sizes of each kind, two turns: to see that it works."""
+    picture: Path | None = None
+    """Where to draw the curves (needs matplotlib)."""
+
+
+def resize(sample: Sample, axis: int, length: int) -> Sample:
+    """A batch cut or repeated along one of its axes: series, windows or slots."""
+
+    def change(x: jax.Array) -> jax.Array:
+        return x if x.ndim <= axis else jnp.take(x, jnp.arange(length) % x.shape[axis], axis=axis)
+
+    return jax.tree.map(change, sample)
+
+
+def with_windows(config: Config, windows: int) -> Config:
+    return dataclasses.replace(config, model=dataclasses.replace(config.model, windows=windows))
+
+
+def make_answering(config: Config, sample: Sample, times: int) -> Callable[[], Any]:
+    """A forward pass of a batch that answers at so many times of the unseen window, on all devices."""
+    model = build_model(config.model)
+    params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
+    samples = jax_training.share_out(sample, jax.device_count())
+
+    def answer(sample: Sample) -> jax.Array:
+        past = sample.past()
+        ahead = jnp.linspace(0.0, 1.0, times)[None, :] * past.duration[:, None]
+        return model.apply({"params": params}, past, past.origin[:, None] + ahead)
+
+    compiled = jax.pmap(answer).lower(samples).compile()
+    return lambda: jax.block_until_ready(compiled(samples))
+
+
+def make_programs(kind: str, sizes: tuple[int, ...]) -> dict[int, tuple[Callable[[], Any], int]]:
+    """What to run for each size, and how many steps that is."""
+    config, programs = small_fim.get_config(), {}
+    sample = draw(config, BATCH)
+    axis = list(KINDS)[:3][::-1].index(kind) if kind != "times to answer at" else None
+    for size in sizes:
+        if axis is None:
+            programs[size] = make_answering(config, sample, size), 1
+        else:
+            resized = with_windows(config, size) if kind == "windows" else config
+            step = jax_training.make_step(resized, resize(sample, axis, size), jax.devices(), REPEATED)
+            programs[size] = step.run, REPEATED
+        tell(f"{kind}: {size} compiled")
+    return programs
+
+
+def measure(programs: dict[int, tuple[Callable[[], Any], int]], repetitions: int) -> dict[int, list[float]]:
+    """Milliseconds of each size, in turns; the first turn warms up."""
+    found = {size: [] for size in programs}
+    for _ in range(1 + repetitions):
+        for size, (run, steps) in programs.items():
+            start = time.perf_counter()
+            run()
+            found[size].append(1e3 * (time.perf_counter() - start) / steps)
+    return {size: times[1:] for size, times in found.items()}
+
+
+def table(figures: dict[str, dict[int, list[float]]]) -> str:
+    rows = []
+    for kind, found in figures.items():
+        least = min(found)
+        for size, times in found.items():
+            ratio = statistics.median(times) / statistics.median(found[least])
+            rows.append([kind, f"{size:,}", spread(times), f"{size / least:.1f}", f"{ratio:.2f}"])
+    return layout(["", "size", "ms", "size : least", "ms : least"], rows)
+
+
+def draw_picture(figures: dict[str, dict[int, list[float]]], path: Path) -> None:
+    """A pane for each kind: medians with their spread, and what a proportional cost would be."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 3), layout="constrained")
+    for axes, (kind, found) in zip(figure.subplots(1, len(figures)), figures.items()):
+        sizes, middle = list(found), [statistics.median(times) for times in found.values()]
+        ends = [[m - min(times) for m, times in zip(middle, found.values())]]
+        ends.append([max(times) - m for m, times in zip(middle, found.values())])
+        axes.errorbar(sizes, middle, yerr=ends, marker="o", color="tab:blue", capsize=3, label="measured")
+        proportional = [middle[-1] * size / sizes[-1] for size in sizes]
+        axes.plot(sizes, proportional, color="0.6", linestyle="--", label="proportional")
+        axes.set(xscale="log", yscale="log", xlabel=kind, xticks=sizes, xticklabels=[f"{size:,}" for size in sizes])
+        axes.minorticks_off()
+        axes.set_ylabel("ms a forward pass" if kind == "times to answer at" else "ms a training step")
+        axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=130)
+
+
+def main() -> None:
+    arguments = tyro.cli(Arguments)
+    use_cpu_devices(len(os.sched_getaffinity(0)))
+    machine, figures = describe_machine(), {}
+    repetitions = 2 if arguments.quick else arguments.repetitions
+    for kind, sizes in KINDS.items():
+        figures[kind] = measure(make_programs(kind, sizes[:2] if arguments.quick else sizes), repetitions)
+    if arguments.picture is not None:
+        draw_picture(figures, arguments.picture)
+    print(f"{machine['cores']} cores ({machine['processor']}), load average {machine['load']}\n")
+    print(table(figures))
+
+
+if __name__ == "__main__":
+    main()
