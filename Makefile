@@ -4,7 +4,7 @@ PYTHON ?= python3
 RUNS ?= runs/tiny
 BIN = .venv/bin
 # One XLA device for each core; compiled programs are kept between runs.
-# Huge pages: memory that is given out in pieces of 4 KB costs a step on a CPU a tenth to a third of its time.
+# Huge pages: memory that comes in pieces of 4 KB costs a step on a CPU a twentieth to a quarter of its time.
 TRAIN = GLIBC_TUNABLES=glibc.malloc.hugetlb=1 $(BIN)/python train.py --cpu-devices -1 --compile-cache .cache/jax
 
 .PHONY: forecast test train weights pictures gallery clean

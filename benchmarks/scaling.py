@@ -59,7 +59,8 @@ def resize(sample: Sample, axis: int, length: int) -> Sample:
 
 
 def with_windows(config: Config, windows: int) -> Config:
-    return dataclasses.replace(config, model=dataclasses.replace(config.model, windows=windows))
+    model, prior = (dataclasses.replace(part, windows=windows) for part in (config.model, config.prior))
+    return dataclasses.replace(config, model=model, prior=prior)
 
 
 def make_answering(config: Config, sample: Sample, times: int) -> Callable[[], Any]:
