@@ -128,6 +128,7 @@ def draw_picture(figures: dict[str, dict[int, list[float]]], path: Path) -> None
         proportional = [middle[-1] * size / sizes[-1] for size in sizes]
         axes.plot(sizes, proportional, color="0.6", linestyle="--", label="proportional")
         axes.set(xscale="log", yscale="log", xlabel=kind, xticks=sizes, xticklabels=[f"{size:,}" for size in sizes])
+        axes.set_yticks(middle, [f"{m:.0f}" for m in middle])
         axes.minorticks_off()
         axes.set_ylabel("ms a forward pass" if kind == "times to answer at" else "ms a training step")
         axes.grid(alpha=0.3)

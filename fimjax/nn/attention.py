@@ -105,7 +105,7 @@ class Attention(nn.Module):
             parts = self._project(queries, projections[:1], packed_queries)
             parts += self._project(tokens, projections[1:], packed_tokens)
         query, key, value = parts
-        query = jnp.broadcast_to(query, (len(mask), *query.shape[1:]))
+        query = jnp.broadcast_to(query, (mask.shape[0], *query.shape[1:]))
         attend = fused_attention if self.compute.attention == "cudnn" else masked_attention
         out = merge_heads(attend(query, key, value, mask), packed_queries)
         return self._linear(out, *Weights((*heads, width), (width,), name="out")(width))
