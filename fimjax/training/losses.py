@@ -15,7 +15,7 @@ from fimjax.nn.packing import Packing
 from fimjax.nn.scaling import Affine, fit_range, safe_sqrt, zero_unobserved
 from fimjax.nn.season import Clock
 from fimjax.prior.sampler import Sample
-from fimjax.training.rounds import pack_windows
+from fimjax.training.rounds import ALL_SLOTS, Rooms, pack_windows
 
 Params = dict[str, Any]
 
@@ -138,15 +138,18 @@ def points_and_questions(model: nn.Module, sample: Sample) -> tuple[jax.Array, j
     return sample.observed[:, :-1], asked[:, learned_windows(sample)] if model.config.interpolation_weight else None
 
 
-def make_loss(model: nn.Module, training: TrainingConfig) -> Callable[[Params, Sample], Mean]:
-    """The loss of a model on a batch, a pure function of parameters and sample."""
+def make_loss(model: nn.Module, training: TrainingConfig, rooms: Rooms = ALL_SLOTS) -> Callable[[Params, Sample], Mean]:
+    """The loss of a model on a batch, a pure function of parameters and sample.
+
+    With `rooms` below 1 it is for batches that fit them, of which `assign_rounds` takes care: the rest would be lost.
+    """
     levels, clip = model.config.quantile_levels, training.target_clip
     packs = not isinstance(model, DeepONet)  # which reads all its sensors, filled or not
 
     def interpolation_loss(params: Params, sample: Sample) -> Mean:
         folded = fold_windows(sample)
         points, asked = points_and_questions(model, sample)
-        packings = (pack_windows(points, training.point_room), pack_windows(asked, training.query_room))
+        packings = (pack_windows(points, rooms.points), pack_windows(asked, rooms.questions))
         out = interpolate(model, params, folded, *(packings if packs else ()))
         value_map = fit_range(folded["noisy"], folded["observed"])
         asked = asked.reshape(-1, asked.shape[-1])
@@ -157,7 +160,7 @@ def make_loss(model: nn.Module, training: TrainingConfig) -> Callable[[Params, S
     def forecasting_loss(params: Params, sample: Sample) -> Mean:
         past, (times, clean, noisy, valid) = sample.past(), target_window(sample)
         points, asked = points_and_questions(model, sample)
-        forecast = model.apply({"params": params}, past, pack_windows(points, training.point_room), method="encode")
+        forecast = model.apply({"params": params}, past, pack_windows(points, rooms.points), method="encode")
         out = model.apply({"params": params}, forecast, times, method="decode")
         value_map = fit_series(past)
         errors, counted = prediction_errors(out, clean, noisy, value_map, valid, levels, clip)
@@ -176,7 +179,7 @@ def make_loss(model: nn.Module, training: TrainingConfig) -> Callable[[Params, S
         last, count = learned_windows(sample), asked.shape[1]
         fields = (sample.times, sample.clean, sample.noisy, sample.valid, sample.observed)
         times, clean, noisy, valid, observed = (x[:, last] for x in fields)
-        times, packing = zero_unobserved(times, valid), pack_windows(asked, training.query_room)
+        times, packing = zero_unobserved(times, valid), pack_windows(asked, rooms.questions)
         out = model.apply({"params": params}, forecast, sample.past(), times, packing, method="interpolate")
         fold = lambda x: x.reshape(-1, *x.shape[2:])
         value_map = fit_range(fold(noisy), fold(observed))

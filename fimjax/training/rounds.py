@@ -5,12 +5,23 @@ batch that holds more, by chance, is not cut: some of its series wait for a seco
 """
 
 import functools
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 
 from fimjax.nn.packing import Packing, pack_slots
 from fimjax.prior.sampler import Sample
+
+
+class Rooms(NamedTuple):
+    """Shares of the slots that there is room for; 1 for all of them, and no packing."""
+
+    points: float = 1.0
+    questions: float = 1.0
+
+
+ALL_SLOTS = Rooms()
 
 MULTIPLE = 64
 """Rooms are multiples of it, for products of matrices with odd edges are slower."""

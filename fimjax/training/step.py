@@ -13,7 +13,7 @@ from fimjax.config import Config, ConfigError
 from fimjax.prior.sampler import Sample, sample_groups
 from fimjax.training.losses import Params, make_loss, points_and_questions
 from fimjax.training.optim import frozen_parts, make_optimizer, make_schedule, split_params
-from fimjax.training.rounds import assign_rounds, only
+from fimjax.training.rounds import ALL_SLOTS, Rooms, assign_rounds, only
 from fimjax.training.validation import make_evaluation
 
 Metrics = dict[str, jax.Array]
@@ -101,7 +101,8 @@ def make_total_gradient(
     config: Config, model: nn.Module
 ) -> Callable[[Params, Sample], tuple[jax.Array, jax.Array, Params]]:
     """Of a batch: the sum of the losses of its series, how many there are, and the gradient of that sum."""
-    loss, rooms = make_loss(model, config.training), (config.training.point_room, config.training.query_room)
+    rooms = Rooms(config.training.point_room, config.training.query_room)
+    loss = make_loss(model, config.training, rooms)
     frozen = frozen_parts(config.model)
 
     def of_series(params: Params, sample: Sample) -> tuple[jax.Array, jax.Array, Params]:
@@ -121,7 +122,7 @@ def make_total_gradient(
         zeros = jax.tree.map(jnp.zeros_like, jax.eval_shape(of_series, params, sample))
         return jax.lax.fori_loop(0, jnp.max(rounds) + 1, add, zeros)
 
-    return of_series if min(rooms) == 1 else of_batch
+    return of_series if rooms == ALL_SLOTS else of_batch
 
 
 def make_train_step(

@@ -13,6 +13,7 @@ from fimjax.prior.sampler import sample_groups
 from fimjax.training.losses import points_and_questions
 from fimjax.training.rounds import MULTIPLE, assign_rounds, only, pack_windows, room_for
 from fimjax.training.step import make_total_gradient
+from fimjax.training.validation import make_evaluation
 from tests.examples import QUERYING_FORECASTER, with_params
 from tests.training.examples import FIM_RUN, FROZEN_RUN, LOCAL_RUN, OPERATOR_RUN, PRIOR, RICH_LOCAL_RUN, RICH_RUN
 
@@ -71,3 +72,13 @@ def test_no_packing_where_it_would_save_nothing(share):
     assert room_for((4, 2, 8), share) is None
     assert pack_windows(jnp.ones((4, 2, 8), bool), share) is None
     assert room_for((100, 2, 8), 0.5) % MULTIPLE == 0
+
+
+def test_validation_counts_every_point_however_little_room_training_has():
+    model, variables = with_params(QUERYING_RUN.model)
+    sample, tight = drawn(QUERYING_RUN), dataclasses.replace(QUERYING_RUN.training, point_room=0.01, query_room=0.01)
+    metrics = [
+        jax.jit(make_evaluation(model, training))(variables["params"], sample)["loss"].value
+        for training in (QUERYING_RUN.training, tight)
+    ]
+    assert metrics[0] == metrics[1]
