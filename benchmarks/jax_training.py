@@ -14,7 +14,7 @@ from fimjax.prior.sampler import Sample
 from fimjax.training.loop import compute_as
 from fimjax.training.losses import fold_windows, interpolate, points_and_questions, target_window
 from fimjax.training.parallel import AXIS, replicate
-from fimjax.training.rounds import pack_windows
+from fimjax.training.rounds import assign_rounds, pack_windows
 from fimjax.training.step import TrainState, init_state, make_total_gradient, make_update, mean_over_devices
 
 
@@ -74,6 +74,9 @@ def make_forward(config: Config, sample: Sample, devices: Sequence[jax.Device]) 
             return model.apply({"params": params}, forecast, target_window(sample)[0], method="decode")
         return interpolate(model, params, fold_windows(sample), packing, pack_windows(asked, training.query_room))
 
+    masks = zip(points_and_questions(model, sample), (training.point_room, training.query_room))
+    if jnp.max(assign_rounds([(mask, room) for mask, room in masks if mask is not None])) > 0:
+        raise ValueError("the batch has more points than there is room for: a forward pass would leave some out")
     params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
     copies, samples = replicate(params, devices), share_out(sample, len(devices))
     compiled = jax.pmap(forward, axis_name=AXIS, devices=devices).lower(copies, samples).compile()

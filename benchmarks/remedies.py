@@ -12,7 +12,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 
 import jax
 import tyro
@@ -21,6 +20,7 @@ from benchmarks import jax_training
 from benchmarks.forecasting import tell
 from benchmarks.table import layout, spread
 from benchmarks.training import draw
+from benchmarks.turns import take_turns
 from configs import small_fim
 from fimjax.training.parallel import use_cpu_devices
 
@@ -48,14 +48,9 @@ def measure(repetitions: int) -> dict[str, list[float]]:
     programs = {}
     for slots, variant in (("all", jax_training.with_all_slots(config)), ("packed", config)):
         for steps in (1, SEVERAL):
-            programs[f"{slots} {steps}"] = jax_training.make_step(variant, sample, jax.devices(), steps)
-    found = {name: [] for name in programs}
-    for _ in range(1 + repetitions):
-        for name, program in programs.items():
-            start = time.perf_counter()
-            program.run()
-            found[name].append(1e3 * (time.perf_counter() - start) / program.steps)
-    return {name: times[1:] for name, times in found.items()}
+            program = jax_training.make_step(variant, sample, jax.devices(), steps)
+            programs[f"{slots} {steps}"] = program.run, steps
+    return {name: [1e3 * x for x in times] for name, times in take_turns(programs, repetitions).items()}
 
 
 def in_process(huge: bool, repetitions: int, cache: str) -> dict[str, list[float]]:

@@ -8,7 +8,6 @@ on how much is observed, not on what. All sizes of a kind take turns.
 import dataclasses
 import os
 import statistics
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from benchmarks import jax_training
 from benchmarks.forecasting import describe_machine, tell
 from benchmarks.table import layout, spread
 from benchmarks.training import draw
+from benchmarks.turns import take_turns
 from configs import small_fim
 from fimjax.config import Config
 from fimjax.models import build_model, init_params
@@ -94,17 +94,6 @@ def make_programs(kind: str, sizes: tuple[int, ...]) -> dict[int, tuple[Callable
     return programs
 
 
-def measure(programs: dict[int, tuple[Callable[[], Any], int]], repetitions: int) -> dict[int, list[float]]:
-    """Milliseconds of each size, in turns; the first turn warms up."""
-    found = {size: [] for size in programs}
-    for _ in range(1 + repetitions):
-        for size, (run, steps) in programs.items():
-            start = time.perf_counter()
-            run()
-            found[size].append(1e3 * (time.perf_counter() - start) / steps)
-    return {size: times[1:] for size, times in found.items()}
-
-
 def table(figures: dict[str, dict[int, list[float]]]) -> str:
     rows = []
     for kind, found in figures.items():
@@ -142,7 +131,9 @@ def main() -> None:
     machine, figures = describe_machine(), {}
     repetitions = 2 if arguments.quick else arguments.repetitions
     for kind, sizes in KINDS.items():
-        figures[kind] = measure(make_programs(kind, sizes[:2] if arguments.quick else sizes), repetitions)
+        programs = make_programs(kind, sizes[:2] if arguments.quick else sizes)
+        seconds = take_turns(programs, repetitions)
+        figures[kind] = {size: [1e3 * x for x in times] for size, times in seconds.items()}
     if arguments.picture is not None:
         draw_picture(figures, arguments.picture)
     print(f"{machine['cores']} cores ({machine['processor']}), load average {machine['load']}\n")

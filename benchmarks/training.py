@@ -28,6 +28,7 @@ from benchmarks import jax_training
 from benchmarks.forecasting import describe_machine, tell
 from benchmarks.products import copy_bandwidth, make_peak
 from benchmarks.table import MISSING, layout, spread
+from benchmarks.turns import take_turns
 from configs import paper_fim, paper_fim_local, small_fim
 from fimjax.config import Config
 from fimjax.models import build_model, count_params, init_params
@@ -74,11 +75,6 @@ class Timed:
     moved: float | None = None  # bytes that one step reads and writes on one device, as XLA estimates it
     compile_seconds: float | None = None
     seconds: list[float] = dataclasses.field(default_factory=list)  # of one step
-
-    def take_turn(self) -> None:
-        start = time.perf_counter()
-        self.run()
-        self.seconds.append((time.perf_counter() - start) / self.steps)
 
     @property
     def median(self) -> float:
@@ -242,12 +238,9 @@ def main() -> None:
         if has_peers:
             some += peer_programs(size, config, sample, arguments.compile)
         samplers.append(sampler(size, config, series))
-        for repetition in range(1 + arguments.repetitions):  # the first turn warms up
-            for x in (*some, samplers[-1], peak):
-                x.take_turn()
-            if repetition == 0:
-                for x in (*some, samplers[-1]):
-                    x.seconds.clear()
+        timed = [*some, samplers[-1], peak]
+        for i, seconds in take_turns({i: (x.run, x.steps) for i, x in enumerate(timed)}, arguments.repetitions).items():
+            timed[i].seconds += seconds
         tell(f"{size}: measured")
         programs += [dataclasses.replace(x, run=None) for x in some]  # gives back their memory
     written = lambda some: [{k: v for k, v in vars(x).items() if k != "run"} for x in some]
