@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 LayerNorm = functools.partial(nn.LayerNorm, eps=1e-6)  # Flax's epsilon
 gelu = functools.partial(F.gelu, approximate="tanh")  # Flax's GELU
+HIDDEN = -1e30  # as in fimjax.nn.attention
 
 
 def split_heads(x: Tensor, parts: int, heads: int) -> tuple[Tensor, ...]:
@@ -143,22 +144,84 @@ class CrossLayer(nn.Module):
         return queries + self.narrow(gelu(self.widen(self.norm_feedforward(queries))))
 
 
-class QueryDecoder(nn.Module):
-    """Query times attend to encoded points or windows."""
+class Anchor(nn.Module):
+    """Heads that each take a mean of the observed values, and pinned values, added up with weights of any sign.
 
-    def __init__(self, features: int, width: int, layers: int, heads: int, feedforward: int, outputs: int):
+    Its attention is written out, for PyTorch's fused kernel wants values as wide as keys.
+    """
+
+    def __init__(self, width: int, heads: int, pinned: int):
         super().__init__()
+        self.heads = heads
+        self.query, self.key = nn.Linear(width, width // 2), nn.Linear(width, width // 2)
+        self.gates = nn.Linear(width, heads + pinned)
+        nn.init.zeros_(self.gates.weight)
+        nn.init.zeros_(self.gates.bias)
+        nn.init.constant_(self.gates.bias[:heads], 1 / heads)
+
+    def forward(self, queries: Tensor, tokens: Tensor, mask: Tensor, values: Tensor, pinned: Tensor) -> Tensor:
+        """queries [B, Q, D], tokens [B, T, D], mask, values [B, T], zero where hidden, pinned [B, P] -> [B, Q]"""
+        (query,) = split_heads(self.query(queries), 1, self.heads)
+        (key,) = split_heads(self.key(tokens), 1, self.heads)
+        hidden = torch.where(mask, 0.0, HIDDEN)[:, None, None, :]
+        weights = torch.softmax((query * query.shape[-1] ** -0.5) @ key.mT + hidden, -1)  # [B, N, Q, T]
+        means = (weights.flatten(1, 2) @ values[..., None]).view(weights.shape[:3])
+        gates = self.gates(queries)
+        of_heads = (gates[..., : self.heads] * means.transpose(1, 2)).sum(-1)
+        return of_heads + (gates[..., self.heads :] * pinned[:, None]).sum(-1)
+
+
+class QueryDecoder(nn.Module):
+    """Query times attend to encoded points or windows; see fimjax.nn.queries."""
+
+    def __init__(
+        self,
+        features: int,
+        width: int,
+        layers: int,
+        heads: int,
+        feedforward: int,
+        levels: tuple[float, ...],
+        anchor_heads: int = 0,
+        pinned: int = 0,
+        guesses: int = 0,
+    ):
+        super().__init__()
+        self.levels = levels
         self.embedding, self.trunk = nn.Linear(features, width), nn.Linear(width, width)
         self.layers = nn.ModuleList(CrossLayer(width, heads, feedforward) for _ in range(layers))
         self.norm = LayerNorm(width)
-        self.hidden, self.outputs = nn.Linear(width, width), nn.Linear(width, outputs)
+        self.hidden, self.outputs = nn.Linear(width, width), nn.Linear(width, max(1, len(levels)))
+        self.anchor = Anchor(width, anchor_heads, pinned) if anchor_heads else None
+        self.trust = nn.Linear(width, guesses) if guesses else None
 
-    def forward(self, features: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
-        """features [B, Q, F], tokens [B, T, D], mask [B, T] -> [B, Q, L]"""
+    def forward(
+        self,
+        features: Tensor,
+        tokens: Tensor,
+        mask: Tensor,
+        values: Tensor | None = None,
+        pinned: Tensor | None = None,
+        guesses: Tensor | None = None,
+        unit: Tensor | None = None,
+    ) -> Tensor:
+        """What is said of each query time.
+
+        features [B, Q, F], tokens [B, T, D], mask [B, T]; for the anchor values [B, T] and pinned [B, P]; to start from
+        guesses [B, Q, G] and their unit [B] -> [B, Q, L]
+        """
         x = self.trunk(gelu(self.embedding(features)))
         for layer in self.layers:
             x = layer(x, tokens, mask)
-        return self.outputs(gelu(self.hidden(self.norm(x))))
+        x = self.norm(x)
+        hidden = gelu(self.hidden(x))
+        out = apply_head(self.outputs(hidden), self.levels)
+        if self.anchor is not None:
+            out = out + self.anchor(x, tokens, mask, values, pinned)[..., None]
+        if self.trust is not None:
+            guess = (self.trust(hidden).softmax(-1) * guesses).sum(-1, keepdim=True)
+            out = guess + unit[:, None, None] * out
+        return out
 
 
 def apply_head(raw: Tensor, levels: tuple[float, ...]) -> Tensor:

@@ -5,7 +5,9 @@ How they are computed is PyTorch's way: packed projections, its fused attention,
 is computed once. Nothing here imports JAX, so that a process that measures PyTorch has nothing else in it.
 """
 
+import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -18,12 +20,28 @@ from benchmarks.torch_layers import (
     TransformerEncoder,
     apply_head,
 )
-from benchmarks.torch_windows import STATISTICS, Affine, Clock, Windows, fit_range, waves, window_statistics
+from benchmarks.torch_polynomials import FITS, local_polynomials, typical_misses
+from benchmarks.torch_windows import STATISTICS, Affine, Clock, Windows, expand, fit_range, waves, window_statistics
 from fimjax.config import FIMConfig, FIMLocalConfig, ModelConfig
 from fimjax.config.errors import require
 
 NARROWEST_WINDOW = 1e-3  # as in fimjax.models.fim
 WAVES = 4  # as in fimjax.nn.queries
+
+
+class Known(NamedTuple):
+    """The points of B windows, in the unit square."""
+
+    values: Tensor  # [B, T], zeros where nothing was observed, like the times
+    times: Tensor  # [B, T]
+    mask: Tensor  # [B, T]
+
+
+def to_unit_square(values: Tensor, times: Tensor, mask: Tensor, value_map: Affine, time_map: Affine) -> Known:
+    """Points [..., T] by the maps [...] of their windows, windows folded into one axis."""
+    maps = (value_map, values), (time_map, times)
+    normalised = (affine.normalise(x).masked_fill(~mask, 0.0) for affine, x in maps)
+    return Known(*(x.flatten(0, -2) for x in (*normalised, mask)))
 
 
 class FIMLocal(nn.Module):
@@ -33,24 +51,26 @@ class FIMLocal(nn.Module):
         super().__init__()
         require(config.norm_first, "norm_first: the PyTorch models have their LayerNorms before the blocks")
         self.config = c = config
-        width, outputs = c.width, max(1, len(c.quantile_levels))
+        width = c.width
         times = 1 + 2 * c.time_waves + (2 * c.season_harmonics + 1 if c.season_harmonics else 0)
         self.value_embedding, self.time_embedding = nn.Linear(1, width), nn.Linear(times, width)
         self.branch_encoder = TransformerEncoder(2 * width, c.layers, c.heads, c.feedforward)
         self.branch_mlp = DenseBlock(2 * width, width)
         self.summary = SummaryAttention(width, 1)
         if c.query_layers:
-            self.query_decoder = QueryDecoder(times, 2 * width, c.query_layers, c.heads, c.feedforward, outputs)
+            guesses = len(FITS) if c.polynomials else 0
+            sizes = times + 2 * guesses, 2 * width, c.query_layers, c.heads, c.feedforward
+            self.query_decoder = QueryDecoder(*sizes, c.quantile_levels, guesses=guesses)
             return
         self.trunk_embedding = nn.Linear(times, width)
         self.trunk_mlp = nn.Sequential(*(DenseBlock(width, width) for _ in range(c.trunk_layers)))
-        self.projection = Projection(width, tuple(n * width for n in c.projection), outputs)
+        self.projection = Projection(width, tuple(n * width for n in c.projection), max(1, len(c.quantile_levels)))
 
-    def encode_points(self, values: Tensor, times: Tensor, mask: Tensor, phases: Tensor | None) -> Tensor:
-        """values, times [B, T] in the unit square, mask [B, T], phases [B, T, F] -> [B, T, 2D]"""
-        values, times = values.masked_fill(~mask, 0.0), times.masked_fill(~mask, 0.0)
-        embedded = [self.value_embedding(values[..., None]), self.time_embedding(self.time_features(times, phases))]
-        return self.branch_encoder(torch.cat(embedded, -1), mask)
+    def encode_points(self, known: Known, phases: Tensor | None) -> Tensor:
+        """Points of B windows, phases [B, T, F] -> [B, T, 2D]"""
+        of_times = self.time_embedding(self.time_features(known.times, phases))
+        embedded = [self.value_embedding(known.values[..., None]), of_times]
+        return self.branch_encoder(torch.cat(embedded, -1), known.mask)
 
     def summarise(self, points: Tensor, mask: Tensor) -> Tensor:
         """[B, T, 2D], [B, T] -> [B, D]"""
@@ -61,22 +81,26 @@ class FIMLocal(nn.Module):
         trunk = self.trunk_mlp(self.trunk_embedding(self.time_features(times, phases)))
         return apply_head(self.projection(h, trunk), self.config.quantile_levels)
 
-    def decode_points(self, points: Tensor, mask: Tensor, times: Tensor, phases: Tensor | None) -> Tensor:
-        """points [B, T, 2D], mask [B, T], times [B, Q] in the unit square, phases [B, Q, F] -> [B, Q, L]"""
+    def decode_points(self, points: Tensor, known: Known, times: Tensor, phases: Tensor | None) -> Tensor:
+        """points [B, T, 2D] that encode known ones, times [B, Q] in the unit square, phases [B, Q, F] -> [B, Q, L]"""
         if not self.config.query_layers:
-            return self.decode(self.summarise(points, mask), times, phases)
-        raw = self.query_decoder(self.time_features(times, phases), points, mask)
-        return apply_head(raw, self.config.quantile_levels)
+            return self.decode(self.summarise(points, known.mask), times, phases)
+        features = self.time_features(times, phases)
+        if not self.config.polynomials:
+            return self.query_decoder(features, points, known.mask)
+        guesses, misses = local_polynomials(times, *known), typical_misses(*known)
+        features = torch.cat([features, guesses, misses.log()[:, None].expand_as(guesses)], -1)
+        return self.query_decoder(features, points, known.mask, guesses=guesses, unit=misses.amin(-1))
 
     def forward(self, values: Tensor, times: Tensor, mask: Tensor, query_times: Tensor, clock: Clock) -> Tensor:
         """Interpolates windows [B, T] at query_times [B, Q] -> [B, Q, L], in the units of the values."""
         harmonics = self.config.season_harmonics
         times = times.masked_fill(~mask, 0.0)
         value_map, time_map = fit_range(values, mask), fit_range(times, mask)
-        unit_square = value_map.normalise(values), time_map.normalise(times)
-        points = self.encode_points(*unit_square, mask, clock.phases(times, harmonics))
+        known = to_unit_square(values, times, mask, value_map, time_map)
+        points = self.encode_points(known, clock.phases(times, harmonics))
         asked = time_map.normalise(query_times), clock.phases(query_times, harmonics)
-        return value_map.invert(self.decode_points(points, mask, *asked))
+        return value_map.invert(self.decode_points(points, known, *asked))
 
     def time_features(self, times: Tensor, phases: Tensor | None) -> Tensor:
         """Time, its waves and the season's phases, as far as the config asks for them: [B, T] -> [B, T, F]."""
@@ -96,6 +120,9 @@ class Forecast:
     points: Tensor  # [B, W, T, 2D]
     windows: Tensor  # [B, W, 2D]
     past: Windows
+    values: Tensor  # [B, W, T], in units of the series, zeros where nothing was observed
+    times: Tensor  # [B, W, T], in windows since the forecast origin
+    phases: Tensor | None  # [B, W, T, F], of the season at these times
     value_map: Affine  # [B]
     periods: Affine  # [B, W], of the observed times of each window, in windows since the forecast origin
 
@@ -115,8 +142,10 @@ class FIM(nn.Module):
         self.window_encoder = TransformerEncoder(2 * width, c.layers, c.heads, c.feedforward)
         if c.query_layers:
             features = 2 + 2 * WAVES + (2 * c.local.season_harmonics + 1 if c.local.season_harmonics else 0)
-            outputs = max(1, len(c.quantile_levels))
-            self.query_decoder = QueryDecoder(features, 2 * width, c.query_layers, c.heads, c.feedforward, outputs)
+            sizes = features, 2 * width, c.query_layers, c.heads, c.feedforward
+            self.query_decoder = QueryDecoder(*sizes, c.quantile_levels, c.anchor_heads, pinned=1)
+            if c.placed_points:
+                self.place_embedding = nn.Linear(1 + features, 2 * width)
         else:
             self.summary = SummaryAttention(2 * width, c.heads)
             self.extractor = nn.Sequential(
@@ -129,26 +158,27 @@ class FIM(nn.Module):
     def encode(self, past: Windows) -> Forecast:
         """Reads the past of each series."""
         value_map = past.value_map()
-        values, times = value_map.normalise(past.values), past.time_map().normalise(past.times)
+        values = value_map.normalise(past.values).masked_fill(~past.mask, 0.0)
+        times = past.time_map().normalise(past.times).masked_fill(~past.mask, 0.0)
+        phases = past.clock().phases(times, self.config.local.season_harmonics)
         spans, periods = fit_range(values, past.mask), fit_range(times, past.mask)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.config.freeze_local):
-            h, points = self.embed(values, times, spans, periods, past)
+            h, points = self.embed(values, times, phases, spans, periods, past.mask)
         statistics = window_statistics(values, times, past.mask, spans, periods)
         seen = past.mask.any(-1)
         encoded = self.window_encoder(torch.cat([h, self.scale_embedding(statistics)], -1), seen)
         summary = None if self.config.query_layers else self.extractor(self.summary(encoded, seen))
-        return Forecast(summary, points, encoded, past, value_map, periods)
+        return Forecast(summary, points, encoded, past, values, times, phases, value_map, periods)
 
     def embed(
-        self, values: Tensor, times: Tensor, spans: Affine, periods: Affine, past: Windows
+        self, values: Tensor, times: Tensor, phases: Tensor | None, spans: Affine, periods: Affine, mask: Tensor
     ) -> tuple[Tensor, Tensor]:
         """FIM-l's embedding of each window and of its points: [B, W, T] -> [B, W, D] and [B, W, T, 2D]."""
-        count, mask = values.shape[1], past.mask.flatten(0, 1)
+        count = values.shape[1]
         spans = Affine(spans.shift, spans.scale.clamp(min=NARROWEST_WINDOW))
-        phases = past.clock().phases(times, self.config.local.season_harmonics)
-        unit_square = spans.normalise(values).flatten(0, 1), periods.normalise(times).flatten(0, 1)
-        points = self.local.encode_points(*unit_square, mask, None if phases is None else phases.flatten(0, 1))
-        h = self.local.summarise(points, mask)
+        known = to_unit_square(values, times, mask, spans, periods)
+        points = self.local.encode_points(known, None if phases is None else phases.flatten(0, 1))
+        h = self.local.summarise(points, known.mask)
         return h.unflatten(0, (-1, count)), points.unflatten(0, (-1, count))
 
     def decode(self, forecast: Forecast, query_times: Tensor) -> Tensor:
@@ -159,27 +189,60 @@ class FIM(nn.Module):
         if not self.config.query_layers:
             out = self.local.decode(forecast.h, past.target_map().normalise(query_times), phases)
             return forecast.value_map.invert(out)
-        steps = -clock.step.log()[:, None].expand_as(ahead)
-        features = [ahead[..., None], steps[..., None], waves(ahead, WAVES)] + ([] if phases is None else [phases])
-        memory = torch.cat([forecast.windows, (forecast.points + forecast.windows[:, :, None]).flatten(1, 2)], 1)
-        mask = torch.cat([past.mask.any(-1), past.mask.flatten(1)], 1)
-        out = apply_head(self.query_decoder(torch.cat(features, -1), memory, mask), self.config.quantile_levels)
+        features, mask = query_features(ahead, clock, phases), beside(past.mask.any(-1), past.mask)
+        anchored = (observed_values(forecast), last_value(forecast)[:, None]) if self.config.anchor_heads else ()
+        out = self.query_decoder(features, self.recollect(forecast), mask, *anchored)
         return forecast.value_map.invert(out)
+
+    def recollect(self, forecast: Forecast) -> Tensor:
+        """The windows, and every point together with its window and its place: [B, W + W * T, 2D]."""
+        placed = forecast.points + forecast.windows[:, :, None]
+        if self.config.placed_points:
+            when = query_features(forecast.times, forecast.past.clock(), forecast.phases)
+            placed = placed + self.place_embedding(torch.cat([forecast.values[..., None], when], -1))
+        return beside(forecast.windows, placed)
 
     def interpolate(self, forecast: Forecast, query_times: Tensor) -> Tensor:
         """FIM-l's answer for the last seen windows, query_times [B, W', Q] -> [B, W', Q, L], in units of the series."""
         past, count = forecast.past, query_times.shape[1]
-        values, mask, points = (x[:, -count:] for x in (past.values, past.mask, forecast.points))
+        fields = past.values, forecast.times, past.mask, forecast.points
+        values, times, mask, points = (x[:, -count:] for x in fields)
         asked = past.time_map().normalise(query_times)
         phases = past.clock().phases(asked, self.config.local.season_harmonics)
         periods = Affine(forecast.periods.shift[:, -count:], forecast.periods.scale[:, -count:])
-        fields = points, mask, periods.normalise(asked), phases
-        out = self.local.decode_points(*(None if x is None else x.flatten(0, 1) for x in fields))
-        return fit_range(values, mask).invert(out.unflatten(0, (-1, count)))
+        value_map = fit_range(values, mask)
+        known = to_unit_square(values, times, mask, value_map, periods)
+        points, asked = points.flatten(0, 1), periods.normalise(asked).flatten(0, 1)
+        out = self.local.decode_points(points, known, asked, None if phases is None else phases.flatten(0, 1))
+        return value_map.invert(out.unflatten(0, (-1, count)))
 
     def forward(self, past: Windows, query_times: Tensor) -> Tensor:
         """Forecasts each series at query_times [B, Q] -> [B, Q, L], in the units of the series."""
         return self.decode(self.encode(past), query_times)
+
+
+def query_features(ahead: Tensor, clock: Clock, phases: Tensor | None) -> Tensor:
+    """What is known of a time before any value is: [B, ...] and phases [B, ..., F'] -> [B, ..., F]."""
+    steps = expand(-clock.step.log(), ahead).expand_as(ahead)
+    features = [ahead[..., None], steps[..., None], waves(ahead, WAVES)]
+    return torch.cat(features if phases is None else [*features, phases], -1)
+
+
+def observed_values(forecast: Forecast) -> Tensor:
+    """The mean of each window, and every point, in units of the series: [B, W + W * T]."""
+    means = forecast.values.sum(-1) / forecast.past.mask.sum(-1).clamp(min=1)
+    return beside(means, forecast.values)
+
+
+def last_value(forecast: Forecast) -> Tensor:
+    """The newest observation [B], in units of the series."""
+    newest = forecast.times.masked_fill(~forecast.past.mask, -math.inf).flatten(1).argmax(-1, keepdim=True)
+    return forecast.values.flatten(1).gather(-1, newest)[:, 0]
+
+
+def beside(of_windows: Tensor, of_points: Tensor) -> Tensor:
+    """[B, W, ...] and [B, W, T, ...] -> [B, W + W * T, ...]"""
+    return torch.cat([of_windows, of_points.flatten(1, 2)], 1)
 
 
 def build_model(config: ModelConfig) -> FIMLocal | FIM:

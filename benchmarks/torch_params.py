@@ -57,7 +57,7 @@ def _in_torch_shape(name: str, x: Tensor) -> Tensor:
 
 def _pack_projections(state: dict[str, Tensor]) -> dict[str, Tensor]:
     """One matrix for all projections of the same tokens."""
-    for name in [name for name in state if ".key." in name]:
+    for name in [name for name in state if ".key." in name and name.replace(".key.", ".value.") in state]:
         parts = ("query", "key", "value") if "encoder" in name else ("key", "value")
         packed = torch.cat([state.pop(name.replace(".key.", f".{part}.")) for part in parts])
         state[name.replace(".key.", f".{'_'.join(parts)}.")] = packed

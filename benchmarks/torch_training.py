@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fimjax.prior.sampler import Sample  # a process that measures PyTorch does without JAX
 
 WINDOW_CLIP, LEARNED_WINDOWS = 2.5, 3  # as in fimjax.training.losses
+LEAST_SPREAD, LEAST_WINDOW_SPREAD = 0.1, 0.03  # likewise
 
 
 @dataclass(frozen=True)
@@ -80,22 +81,40 @@ def mean_over_series(errors: Tensor, valid: Tensor) -> Tensor:
     return mean_of_each(errors, valid).sum() / valid.any(-1).sum().clamp(min=1)
 
 
+def spread_weights(quantiles: Tensor, counted: Tensor, power: float, least: float) -> Tensor:
+    """One over a power of how far apart the outer quantiles are on average: [..., Q, L], [..., Q] -> [...]."""
+    quantiles = quantiles.detach()
+    return (least + mean_of_each(quantiles[..., -1] - quantiles[..., 0], counted)) ** -power
+
+
 def make_loss(model: FIMLocal | FIM, training: TrainingConfig) -> Callable[[Batch], Tensor]:
     """The loss of a model on a batch."""
     clip = training.target_clip
     levels = torch.tensor(model.config.quantile_levels) if model.config.quantile_levels else None
 
     def prediction_errors(
-        out: Tensor, clean: Tensor, noisy: Tensor, value_map: Affine, valid: Tensor, clip: float
+        out: Tensor,
+        clean: Tensor,
+        noisy: Tensor,
+        value_map: Affine,
+        valid: Tensor,
+        clip: float,
+        least: float | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Errors [..., Q] of out [..., Q, L] in the units of a map [...], and where they count [..., Q]."""
+        """Errors [..., Q] of out [..., Q, L] in the units of a map [...], and where they count [..., Q].
+
+        With the least of spreads they are weighted by the forecast's own, if the config asks for it.
+        """
         out = value_map.normalise(out)
         targets = value_map.normalise(clean if levels is None else noisy).clamp(-clip, clip)
         counted = valid & expand(value_map.scale > 0, valid)
         if levels is None:
             return (targets - out[..., 0]).square(), counted
         error = targets[..., None] - out
-        return torch.maximum(levels * error, (levels - 1) * error).mean(-1), counted
+        errors = torch.maximum(levels * error, (levels - 1) * error).mean(-1)
+        if training.spread_power and least is not None:
+            errors = errors * spread_weights(out, counted, training.spread_power, least)[..., None]
+        return errors, counted
 
     def interpolation_loss(batch: Batch) -> Tensor:
         asked = batch.valid if levels is None else batch.valid & ~batch.observed
@@ -107,7 +126,7 @@ def make_loss(model: FIMLocal | FIM, training: TrainingConfig) -> Callable[[Batc
         forecast, times = model.encode(batch.past()), batch.query_times()
         clean, noisy, valid = (x[:, -1] for x in (batch.clean, batch.noisy, batch.valid))
         out = model.decode(forecast, times[:, -1])
-        errors, counted = prediction_errors(out, clean, noisy, forecast.value_map, valid, clip)
+        errors, counted = prediction_errors(out, clean, noisy, forecast.value_map, valid, clip, LEAST_SPREAD)
         if model.config.interpolation_weight > 0:
             last = slice(-LEARNED_WINDOWS - 1, -1)
             out = model.interpolate(forecast, times[:, last])
@@ -119,7 +138,8 @@ def make_loss(model: FIMLocal | FIM, training: TrainingConfig) -> Callable[[Batc
         clean, noisy, valid, observed = (x[:, last] for x in (batch.clean, batch.noisy, batch.valid, batch.observed))
         asked = valid if levels is None else valid & ~observed
         value_map = fit_range(noisy, observed)
-        found = prediction_errors(out, clean, noisy, value_map, asked, min(clip, WINDOW_CLIP))
+        clipped = min(clip, WINDOW_CLIP)
+        found = prediction_errors(out, clean, noisy, value_map, asked, clipped, LEAST_WINDOW_SPREAD)
         return mean_of_each(*(x.flatten(1) for x in found))
 
     return forecasting_loss if isinstance(model, FIM) else interpolation_loss

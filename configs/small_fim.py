@@ -13,8 +13,9 @@ def get_config() -> Config:
         feedforward=2,
         query_layers=1,
         quantile_levels=LEVELS,
-        time_waves=12,
-        season_harmonics=3,
+        polynomials=True,
+        time_waves=24,
+        season_harmonics=8,
     )
     model = FIMConfig(
         local=local,
@@ -23,22 +24,25 @@ def get_config() -> Config:
         layers=4,
         feedforward=2,
         query_layers=2,
+        anchor_heads=4,
+        placed_points=True,
         interpolation_weight=0.5,
         freeze_local=False,
     )
     return Config(
         model=model,
-        prior=PriorConfig(windows=9, slots=24, max_window_steps=64, missing=0.5),
+        prior=PriorConfig(windows=9, slots=24, max_window_steps=64, missing=0.5, matched_windows=0.6),
         training=TrainingConfig(
-            steps=6_000,
+            steps=25_000,
             batch_size=64,
             schedule="cosine",
             learning_rate=1.2e-3,
             warmup_steps=300,
+            spread_power=0.5,
             average_decay=0.999,
             point_room=0.4,  # 27 % of the slots hold a point, 12 % a question, give or take 6 and 3 in 32 series
             query_room=0.25,
             steps_per_dispatch=10,
-            validate_every=250,
+            validate_every=500,
         ),
     )

@@ -44,8 +44,11 @@ def test_sizes():
     assert sizes == {  # FIM's count holds its FIM-l's
         "paper_fim_local": 22_465_281,
         "paper_fim": 22_465_281 + 27_456_256,
-        "small_fim_local": 188_457,
-        "small_fim": 659_250,
+        "small_fim_local": 194_220,
+        "small_fim": 194_220 + 484_334,
+        "first_fim": 659_250,
+        "frozen_fim_local": 350_745,
+        "frozen_fim": 350_745 + 527_376,
         "tiny_fim_local": 49_009,
         "tiny_fim": 49_009 + 58_442,
         "tiny_deeponet": 59_169,

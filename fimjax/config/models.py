@@ -33,6 +33,8 @@ class FIMLocalConfig:
     """Levels of the quantile head; empty for the paper's value head."""
     query_layers: int = 0
     """Layers in which query times attend to the encoded points; 0 leads through one summary, trunk and projection."""
+    polynomials: bool = False
+    """Count answers from local polynomials through the points, which query_layers then correct."""
     time_waves: int = 0
     """Sines and cosines of time, of 1/2, 1, 3/2, ... periods in a window, beside time itself; 0 as in the paper."""
     season_harmonics: int = 0
@@ -50,6 +52,7 @@ class FIMLocalConfig:
         require(self.trunk_layers >= 1, "trunk_layers: at least 1 is needed")
         require(min(self.projection, default=0) > 0, "projection: at least one hidden layer is needed")
         require(self.query_layers >= 0, "query_layers: must not be negative")
+        require(not self.polynomials or self.query_layers > 0, "polynomials: query_layers is needed with it")
         require(self.time_waves >= 0, "time_waves: must not be negative")
         require(self.season_harmonics >= 0, "season_harmonics: must not be negative")
         require_levels(self.quantile_levels, "quantile_levels")
@@ -79,6 +82,10 @@ class FIMConfig:
     """Predict a shift and a scale for the unseen window, so that the decoder stays in its trained range."""
     query_layers: int = 0
     """Layers in which query times attend to windows and points; 0 leads through one summary and FIM-l's decoder."""
+    anchor_heads: int = 0
+    """Heads that point at observed values, from whose weighted sum the answer is counted; needs query_layers."""
+    placed_points: bool = False
+    """Tell query times the value and the time of each point in the series, beside those in its window."""
     interpolation_weight: float = 0.0
     """Weight of FIM-l's own loss on the seen windows beside the forecast's: with it both are trained at once."""
     freeze_local: bool = True
@@ -93,6 +100,12 @@ class FIMConfig:
         )
         require(self.similarity_weight >= 0, "similarity_weight: must not be negative")
         require(self.query_layers >= 0, "query_layers: must not be negative")
+        require(
+            self.anchor_heads == 0 or (self.anchor_heads > 0 and self.local.width % self.anchor_heads == 0),
+            f"anchor_heads: {self.anchor_heads} does not divide local.width {self.local.width}",
+        )
+        require(self.anchor_heads == 0 or self.query_layers > 0, "anchor_heads: query_layers is needed with it")
+        require(not self.placed_points or self.query_layers > 0, "placed_points: query_layers is needed with it")
         require(self.interpolation_weight >= 0, "interpolation_weight: must not be negative")
         require(
             not self.local.query_layers or (self.query_layers > 0 and not self.freeze_local),

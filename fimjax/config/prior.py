@@ -18,23 +18,23 @@ class PriorWeights:
     """Gaussian process, squared-exponential kernel."""
     periodic: float = 1.0
     """Gaussian process, periodic kernel."""
-    locally_periodic: float = 2.0
+    locally_periodic: float = 1.0
     """Gaussian process, periodic kernel times squared exponential."""
-    linear_periodic: float = 2.0
+    linear_periodic: float = 1.0
     """Gaussian process, linear plus periodic kernel."""
     chebyshev: float = 1.0
     """Chebyshev expansions with decaying coefficients."""
-    dataset_g: float = 2.0
+    dataset_g: float = 1.0
     """The nine signals of Dataset G and their combinations."""
-    smooth: float = 5.0
+    smooth: float = 4.0
     """Smooth process plus season plus trend plus noise."""
-    ets: float = 8.0
+    ets: float = 9.0
     """Exponential smoothing in all its additive and multiplicative forms."""
     sarima: float = 4.0
     """Seasonal ARIMA by sampled poles."""
-    local_linear_trend: float = 2.0
+    local_linear_trend: float = 3.0
     """Level and slope that both wander."""
-    random_walk: float = 2.0
+    random_walk: float = 4.0
     """Random walk with drift."""
     regimes: float = 1.0
     """Level shifts and regimes that switch."""
@@ -69,10 +69,16 @@ class PriorConfig:
     """Fewest steps of history."""
     short_history: float = 0.6
     """Share of series whose history is cut short, to a length anywhere from min_context up."""
-    seasons: tuple[int, ...] = (1, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 12, 12, 12, 12, 13, 24, 24, 48, 52, 52, 96, 168)
+    seasons: tuple[int, ...] = (
+        *(1, 1, 1, 1, 2, 3, 4, 4, 4, 5, 6, 7, 7, 12, 12, 12, 12, 12, 13, 24, 24, 24, 48, 52, 52, 96, 168),
+    )
     """Season lengths in steps, drawn with equal chance; repeat one to make it likelier."""
+    matched_windows: float = 0.0
+    """Share of the seasonal series whose windows last half a season to three of them."""
     hidden_season: float = 0.15
     """Share of series whose season length is not told (reported as 1)."""
+    growth: float = 0.3
+    """Share of series with steady growth on top, which most of what people count and sell has."""
     exponential: float = 0.6
     """Share of series that are exponentiated after scaling: growth and seasons become multiplicative."""
     irregular: float = 0.2
@@ -83,6 +89,9 @@ class PriorConfig:
     """Largest part of the observations that may be missing."""
     noise: float = 0.7
     """Share of series with measurement noise on top."""
+    process_noise: float = 0.15
+    """What part of that share the processes have that move by random errors of their own: more noise on top of them
+    would teach to distrust the last observation."""
     max_noise: float = 0.5
     """Largest standard deviation of that noise, relative to the signal's."""
     outliers: float = 0.05
@@ -101,8 +110,9 @@ class PriorConfig:
             len(self.seasons) > 0 and all(1 <= s <= MAX_SEASON for s in self.seasons),
             f"seasons: lengths must lie between 1 and {MAX_SEASON}",
         )
-        shares = ("short_history", "hidden_season", "exponential", "irregular", "missing", "noise", "outliers")
-        for name in shares:
+        of_layout = ("short_history", "matched_windows", "hidden_season", "irregular", "missing")
+        of_values = ("growth", "exponential", "noise", "process_noise", "outliers")
+        for name in of_layout + of_values:
             require(0 <= getattr(self, name) <= 1, f"{name}: {getattr(self, name)} is not a share in [0, 1]")
         require(0 <= self.max_missing < 1, "max_missing: must lie in [0, 1)")
         require(self.max_noise >= 0, "max_noise: must not be negative")

@@ -34,6 +34,9 @@ class TrainingConfig:
     """AdamW's weight decay, on matrices only."""
     clip_norm: float = 1.0
     """Largest global norm of a gradient."""
+    spread_power: float = 0.0
+    """A series' loss is divided by this power of its forecast's own spread: 0 lets the least predictable series speak
+    loudest, 1 makes all of them equal. A spread is a function of the past, so calibration stays as it is."""
     average_decay: float = 0.0
     """Decay of the running average of the parameters that validation and inference then use; 0 for none."""
     precision: Literal["float32", "bfloat16"] = "float32"
@@ -77,6 +80,7 @@ class TrainingConfig:
             self.attention == "xla" or self.precision == "bfloat16",
             f"attention: {self.attention} needs precision bfloat16",
         )
+        require(0 <= self.spread_power <= 1, "spread_power: must lie in [0, 1]")
         require(0 <= self.average_decay < 1, "average_decay: must lie in [0, 1)")
         require(self.warmup_steps >= 0, "warmup_steps: must not be negative")
         require(0 <= self.min_learning_rate <= self.learning_rate, "min_learning_rate: must lie in [0, learning_rate]")

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -25,12 +26,14 @@ from fimjax.evaluation.forecasts import Forecasts
 from fimjax.evaluation.sampling import take_sample
 from fimjax.evaluation.statistical import COMBINED, SINGLE
 from fimjax.evaluation.tables import FLAG, Resampled, mase_table, scrps_table, summary
+from fimjax.evaluation.verdict import verdict, verdict_note
 from fimjax.files import replacing, user_cache
 
 OUTPUTS = (
     "metrics.csv",
     "metrics.json",
     "summary.csv",
+    "verdict.csv",
     "table1_scrps.csv",
     "table4_mase.csv",
     "agreement_paper.csv",
@@ -171,6 +174,8 @@ def write_results(metrics: pd.DataFrame, answers: Answers, resampled: Resampled,
         if stale not in written:
             stale.unlink(missing_ok=True)
     show(tables["summary"][2])
+    if "verdict" in tables:
+        show_verdict(*tables["verdict"])
     print(f"wrote {', '.join(path.name for path in written)} and forecasts/ to {out}")
 
 
@@ -190,6 +195,11 @@ def all_tables(metrics: pd.DataFrame, resampled: Resampled) -> dict[str, tuple[s
     flag = f"{FLAG} marks models that saw the data set in training"
     tables = {
         "summary": ("Summary", f"Over the data sets that all models have; {flag}.", summary(metrics, resampled)),
+    }
+    judged = verdict(metrics)
+    if len(judged):
+        tables["verdict"] = ("Beside the published figures", verdict_note(metrics), judged)
+    tables |= {
         "table1_scrps": ("sCRPS (the paper's table 1)", f"Lower is better; {flag}.", scrps_table(metrics)),
         "table4_mase": (
             "Pooled MASE (the paper's table 4)",
@@ -221,6 +231,11 @@ def show(table: pd.DataFrame) -> None:
     }
     table = table[[column for column in short if column in table.columns]].rename(columns=short)
     print(table.to_string(index=False, float_format="{:.3f}".format))
+
+
+def show_verdict(title: str, note: str, table: pd.DataFrame) -> None:
+    """Prints the verdict with its measures on the left, and how to read it below."""
+    print(f"\n{title}\n{table.set_index('measure').rename_axis(None).to_string()}\n{textwrap.fill(note, 100)}\n")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -1,8 +1,9 @@
 """What may be looked at while a model is made: backtests inside the training parts of M1 and M4.
 
 `python -m fimjax.evaluation.development --model runs/small/fim` forecasts the last steps of the training parts from
-what comes before them; the test parts are not read. Each data set is forecast twice: by numbered steps, as the
-evaluation does, and by frames with dates, whose frequency and season the forecaster finds by itself, as for any user.
+what comes before them; the test parts are not read. With --dates each data set is forecast twice: by numbered steps, as
+the evaluation does, and by frames with dates, whose frequency and season the forecaster finds by itself, as for any
+user.
 """
 
 import argparse
@@ -18,9 +19,11 @@ from fimjax.evaluation.contenders import Contender, ask
 from fimjax.evaluation.datasets import Dataset
 from fimjax.evaluation.folder import load_dataset
 from fimjax.evaluation.forecasts import LEVELS, Forecasts, level_column
+from fimjax.evaluation.metrics import geometric_mean
 from fimjax.evaluation.sampling import take_sample
 from fimjax.evaluation.scoring import score, yardsticks
 from fimjax.forecasting.forecaster import Forecaster
+from fimjax.forecasting.pretrained import PretrainedError
 
 DATASETS = tuple(name for name, info in CATALOG.items() if info.competition in ("m1", "m4"))
 """The data sets whose training parts may be looked at."""
@@ -70,40 +73,75 @@ def forecast_by_dates(model: Forecaster, dataset: Dataset) -> Forecasts:
     )
 
 
-def compare(model: Forecaster, dataset: Dataset) -> dict[str, float]:
-    """Figures of a data set by the evaluation and by dated frames, and by how much the forecasts differ at most."""
+def measure(model: Forecaster, dataset: Dataset) -> dict[str, float]:
+    """Figures of a data set, beside those of the last season repeated."""
+    by, found = yardsticks(dataset), ask(Contender(model.name, model), dataset)
+    row = score(dataset, found, by)[0]
+    repeated = dataclasses.replace(found, point=by.last_season)
+    naive = score(dataset, repeated, by)[0]
+    return {
+        "series": len(dataset),
+        "sCRPS": row["scrps"],
+        "MASE": row["mase"],
+        "sCRPS/SNaive": row["scrps"] / naive["nd"],  # of a single value, sCRPS is the normalised deviation
+        "MASE/SNaive": row["mase"] / naive["mase"],
+        "coverage 80": row["coverage_80"],
+        "coverage 95": row["coverage_95"],
+    }
+
+
+def summarise(rows: pd.DataFrame) -> str:
+    """What the figures come to over the data sets."""
+    off = (rows["coverage 80"] - 0.8).abs().mean()
+    means = geometric_mean(rows[["sCRPS/SNaive", "MASE/SNaive"]], axis=0)
+    return (
+        f"geometric means over {len(rows)} data sets: sCRPS/SNaive {means['sCRPS/SNaive']:.4f}, "
+        f"MASE/SNaive {means['MASE/SNaive']:.4f}; 80 % intervals are off by {off:.3f}"
+    )
+
+
+def compare_ways(model: Forecaster, dataset: Dataset) -> dict[str, float]:
+    """Figures by the evaluation's steps and by dated frames, and by how much the forecasts differ at most."""
     by = yardsticks(dataset)
     found = {"steps": ask(Contender(model.name, model), dataset), "dates": forecast_by_dates(model, dataset)}
     rows = {way: score(dataset, forecasts, by)[0] for way, forecasts in found.items()}
     sizes = np.array([np.abs(y).max() for y in dataset.histories])[:, None, None]
     difference = np.abs(found["steps"].quantiles - found["dates"].quantiles) / np.where(sizes > 0, sizes, 1.0)
-    naive = dataclasses.replace(found["steps"], point=by.last_season)
     return {
         "series": len(dataset),
         **{f"{name} by {way}": row[name] for name in ("scrps", "mase") for way, row in rows.items()},
         "largest difference": float(difference.max()),
-        "MASE/SNaive": rows["steps"]["mase"] / score(dataset, naive, by)[0]["mase"],
-        "coverage 80": rows["steps"]["coverage_80"],
-        "coverage 95": rows["steps"]["coverage_95"],
     }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", help="name or folder of weights, or a run (default: the weights that ship)")
+    parser.add_argument(
+        "--model",
+        nargs="+",
+        default=[None],
+        help="names or folders of weights, or runs (default: those that ship)",
+    )
     parser.add_argument("--datasets", nargs="+", default=DATASETS, choices=DATASETS, metavar="NAME")
     parser.add_argument("--sample", type=int, default=500, help="series of each data set (default: 500)")
     parser.add_argument("--data", type=Path, help="folder of the data (default: FIMJAX_DATA, or the user's cache)")
+    parser.add_argument("--dates", action="store_true", help="compare forecasts by steps with those by dated frames")
     arguments = parser.parse_args()
     try:
-        model, rows = Forecaster.from_pretrained(arguments.model), {}
-        for name in arguments.datasets:
-            whole = load_dataset(name, arguments.data)
-            rows[name] = compare(model, take_sample(development_part(whole), arguments.sample))
-    except EvaluationError as error:
+        parts = {
+            name: take_sample(development_part(load_dataset(name, arguments.data)), arguments.sample)
+            for name in arguments.datasets
+        }
+        for path in arguments.model:
+            model = Forecaster.from_pretrained(path)
+            look = compare_ways if arguments.dates else measure
+            rows = pd.DataFrame({name: look(model, part) for name, part in parts.items()}).T
+            print(f"{path or model.name}\n{rows.astype({'series': int}).to_string(float_format='{:.4g}'.format)}")
+            if not arguments.dates:
+                print(summarise(rows), flush=True)
+    except (EvaluationError, PretrainedError) as error:
         print(f"development: {error}", file=sys.stderr)
         return 2
-    print(pd.DataFrame(rows).T.astype({"series": int}).to_string(float_format="{:.4g}".format))
     return 0
 
 

@@ -9,11 +9,10 @@ import jax.numpy as jnp
 from flax import struct
 
 from fimjax.config import FIMConfig
-from fimjax.models.fim_local import FIMLocal
+from fimjax.models.fim_local import FIMLocal, Known, to_unit_square
 from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
-from fimjax.nn.head import apply_head, head_size
-from fimjax.nn.packing import Packing, spread, unpack
+from fimjax.nn.packing import Packing, pack, spread, unpack
 from fimjax.nn.queries import QueryDecoder, query_features
 from fimjax.nn.scaling import Affine, fit_moments, fit_range, zero_unobserved
 from fimjax.nn.season import Clock
@@ -35,6 +34,8 @@ class Forecast:
     points: jax.Array  # [B * W, T, 2D], FIM-l's encoded points of the seen windows, or rows of them
     packing: Packing | None  # of the points, if they are rows
     windows: jax.Array  # [B, W, 2D], the encoded windows
+    values: jax.Array  # [B, W, T], of the points, in units of the series
+    times: jax.Array  # [B, W, T], of the points, in windows since the forecast origin
     mask: jax.Array  # [B, W, T], which points were observed
     value_map: Affine  # [B], from the series' units to the decoder's
     target_map: Affine  # [B], takes the unseen window to the unit interval
@@ -81,8 +82,10 @@ class FIM(nn.Module):
         )
         if c.query_layers:
             self.query_decoder = QueryDecoder(
-                2 * width, c.query_layers, c.heads, c.feedforward, head_size(c.quantile_levels), self.compute
+                2 * width, c.query_layers, c.heads, c.feedforward, c.quantile_levels, c.anchor_heads, self.compute
             )
+            if c.placed_points:
+                self.place_embedding = Embedding(2 * width, dtype)
         else:
             self.summary = SummaryAttention(c.heads, self.compute)  # lambda_1
             self.extractor = Extractor(width, dtype)  # eta_0
@@ -118,20 +121,33 @@ class FIM(nn.Module):
             shift, log_scale = jnp.moveaxis(self.rescale(h.astype(jnp.float32)), -1, 0)
             value_map = value_map.then(Affine(shift, jnp.exp(jnp.clip(log_scale, -5.0, 5.0))))
         h = None if h is None else self.extractor(h)
-        return Forecast(h, points, packing, encoded, windows.mask, value_map, windows.target_map(), time_map, clock)
+        return Forecast(
+            h=h,
+            points=points,
+            packing=packing,
+            windows=encoded,
+            values=zero_unobserved(values, windows.mask),
+            times=zero_unobserved(times, windows.mask),
+            mask=windows.mask,
+            value_map=value_map,
+            target_map=windows.target_map(),
+            time_map=time_map,
+            clock=clock,
+        )
 
     def decode(self, forecast: Forecast, query_times: jax.Array) -> jax.Array:
         """The unseen window at query_times [B, Q] -> [B, Q, L], in the units of the series."""
         ahead = forecast.time_map.normalise(query_times)
         phases = self.local.phases(forecast.clock, ahead)
         if self.config.query_layers:
-            memory, mask, packing = recollect(forecast)
+            tokens, mask, packing = recollect(forecast, self.places(forecast))
             features = query_features(ahead, forecast.clock, phases)
-            raw = self.query_decoder(features, memory, mask, None, packing)
-            out = apply_head(raw, self.config.quantile_levels)
+            values, last = observed_values(forecast), last_value(forecast)
+            out = self.query_decoder(features, tokens, mask, values=values, pinned=last[:, None], packed_tokens=packing)
             if self.is_initializing():
                 # FIM-l's own decoder has no part in this, but belongs to the model: it interpolates.
-                self.local.decode_points(forecast.points[:1], forecast.mask[:1, 0], ahead, phases)
+                known = Known(forecast.values[:1, 0], forecast.times[:1, 0], forecast.mask[:1, 0])
+                self.local.decode_points(forecast.points[:1], known, ahead, phases)
         else:
             out = self.local.decode(forecast.h, forecast.target_map.normalise(query_times), phases)
         return forecast.value_map.invert(out)
@@ -151,17 +167,34 @@ class FIM(nn.Module):
         windows, count = windows.with_zeros_in_gaps(), query_times.shape[1]
         fold = lambda x: x[:, -count:].reshape(-1, *x.shape[2:])
         values, mask = fold(windows.values), fold(windows.mask)
-        to_window = fit_range(fold(windows.time_map().normalise(windows.times)), mask)
+        times = fold(windows.time_map().normalise(windows.times))
+        value_map, to_window = fit_range(values, mask), fit_range(times, mask)
         asked = fold(windows.time_map().normalise(query_times))
         phases = self.local.phases(forecast.clock.repeat(count), asked)
         points = unpack(forecast.points, forecast.packing)
         points = fold(points.reshape(*forecast.mask.shape, -1))
-        out = self.local.decode_points(points, mask, to_window.normalise(asked), phases, None, packed_times)
-        return fit_range(values, mask).invert(out).reshape(*query_times.shape, -1)
+        known = to_unit_square(values, times, mask, value_map, to_window)
+        out = self.local.decode_points(points, known, to_window.normalise(asked), phases, None, packed_times)
+        return value_map.invert(out).reshape(*query_times.shape, -1)
 
     def __call__(self, windows: Windows, query_times: jax.Array) -> jax.Array:
         """Forecasts each series at query_times [B, Q] -> [B, Q, L], in the units of the series."""
         return self.decode(self.encode(windows), query_times)
+
+    def places(self, forecast: Forecast) -> jax.Array | None:
+        """Value and time of each point as the whole series has them, for FIM-l knows them within a window only.
+
+        Returns:
+            [B * W, T, 2D], or rows of it; None if the config does not ask for it.
+        """
+        if not self.config.placed_points:
+            return None
+        batch, count, slots = forecast.mask.shape
+        fold = lambda x: x.reshape(batch * count, slots)
+        times, clock = fold(forecast.times), forecast.clock.repeat(count)
+        when = query_features(times, clock, self.local.phases(clock, times))
+        features = jnp.concatenate([fold(forecast.values)[..., None], when], axis=-1)
+        return self.place_embedding(pack(features, forecast.packing))
 
     def embed(
         self,
@@ -193,8 +226,8 @@ class FIM(nn.Module):
         return h.reshape(batch, count, -1), points
 
 
-def recollect(forecast: Forecast) -> tuple[jax.Array, jax.Array, Packing | None]:
-    """All that query times may attend to: the windows, and every point together with its window.
+def recollect(forecast: Forecast, places: jax.Array | None) -> tuple[jax.Array, jax.Array, Packing | None]:
+    """All that query times may attend to: the windows, and every point together with its window and its place.
 
     Returns:
         [B, W + W * T, 2D], or rows of it; which of them stand for an observation [B, W + W * T]; the packing.
@@ -204,9 +237,24 @@ def recollect(forecast: Forecast) -> tuple[jax.Array, jax.Array, Packing | None]
     every = jnp.concatenate([jnp.any(mask, axis=-1), mask.reshape(batch, -1)], axis=1)
     flat = windows.reshape(batch * count, -1)
     placed = points + spread(flat, packing)  # a point knows its window's shape only, and its window where that lies
+    placed = placed if places is None else placed + places
     if packing is None:
         return jnp.concatenate([windows, placed.reshape(batch, count * slots, -1)], axis=1), every, None
     return jnp.concatenate([flat, placed]), every, _beside_windows(packing, batch, count)
+
+
+def observed_values(forecast: Forecast) -> jax.Array:
+    """What `recollect` recollects, in units of the series: the mean of each window, and every point [B, W + W * T]."""
+    count = jnp.maximum(jnp.sum(forecast.mask, axis=-1), 1)
+    means = jnp.sum(forecast.values, axis=-1) / count
+    return jnp.concatenate([means, forecast.values.reshape(len(means), -1)], axis=1)
+
+
+def last_value(forecast: Forecast) -> jax.Array:
+    """The newest observation [B], in units of the series."""
+    flat = lambda x: x.reshape(len(x), -1)
+    newest = jnp.argmax(jnp.where(flat(forecast.mask), flat(forecast.times), -jnp.inf), axis=-1, keepdims=True)
+    return jnp.take_along_axis(flat(forecast.values), newest, axis=-1)[:, 0]
 
 
 def _beside_windows(packing: Packing, batch: int, count: int) -> Packing:

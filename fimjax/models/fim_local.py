@@ -1,5 +1,7 @@
 """FIM-l, the neural interpolation operator (lab report, section 6.1 and table 2)."""
 
+from typing import NamedTuple
+
 import chex
 import flax.linen as nn
 import jax
@@ -9,13 +11,29 @@ from fimjax.config import FIMLocalConfig
 from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
 from fimjax.nn.head import apply_head, head_size
-from fimjax.nn.packing import Packing, pack, unpack
+from fimjax.nn.packing import Packing, pack, spread, unpack
+from fimjax.nn.polynomials import local_polynomials, typical_misses
 from fimjax.nn.queries import QueryDecoder
-from fimjax.nn.scaling import fit_range, zero_unobserved
+from fimjax.nn.scaling import Affine, fit_range, zero_unobserved
 from fimjax.nn.season import Clock, waves
 from fimjax.nn.summary import SummaryAttention
 from fimjax.nn.transformer import TransformerEncoder
 from fimjax.nn.trunk import DenseBlock, Projection, TrunkMLP
+
+
+class Known(NamedTuple):
+    """The points of B windows, in the unit square."""
+
+    values: jax.Array  # [B, T], zeros where nothing was observed, like the times
+    times: jax.Array  # [B, T]
+    mask: jax.Array  # [B, T]
+
+
+def to_unit_square(values: jax.Array, times: jax.Array, mask: jax.Array, value_map: Affine, time_map: Affine) -> Known:
+    """Points [B, T] by the maps of their windows."""
+    return Known(
+        zero_unobserved(value_map.normalise(values), mask), zero_unobserved(time_map.normalise(times), mask), mask
+    )
 
 
 class FIMLocal(nn.Module):
@@ -44,7 +62,7 @@ class FIMLocal(nn.Module):
         self.summary = SummaryAttention(1, self.compute)  # lambda_0
         if c.query_layers:
             self.query_decoder = QueryDecoder(
-                2 * c.width, c.query_layers, c.heads, c.feedforward, head_size(c.quantile_levels), self.compute
+                2 * c.width, c.query_layers, c.heads, c.feedforward, c.quantile_levels, compute=self.compute
             )
             return
         self.trunk_embedding = Embedding(c.width, dtype)  # phi_4
@@ -109,7 +127,7 @@ class FIMLocal(nn.Module):
     def decode_points(
         self,
         points: jax.Array,
-        mask: jax.Array,
+        known: Known,
         times: jax.Array,
         phases: jax.Array | None = None,
         packed_points: Packing | None = None,
@@ -120,7 +138,7 @@ class FIMLocal(nn.Module):
         With `query_layers` times attend to points; else the points are summed up in h, and decoded from it.
 
         Args:
-            points: [B, T, 2D], or rows of them; mask: [B, T].
+            points: [B, T, 2D], or rows of them, which encode what is known.
             times: [B, Q] in the unit square of the window; phases: [B, Q, F].
             packed_times: those that matter.
 
@@ -128,12 +146,20 @@ class FIMLocal(nn.Module):
             [B, Q, L], float32: a value (L = 1) or rising quantiles; zeros at times that do not matter.
         """
         if not self.config.query_layers:
-            return self.decode(self.summarise(points, mask, packed_points), times, phases, packed_times)
+            return self.decode(self.summarise(points, known.mask, packed_points), times, phases, packed_times)
         if self.is_initializing():
-            self.summarise(points, mask)  # no part of this answer, but FIM reads windows by it
-        features = self._time_features(times, phases, packed_times)
-        raw = self.query_decoder(features, points, mask, packed_times, packed_points)
-        return unpack(apply_head(raw, self.config.quantile_levels), packed_times)
+            self.summarise(points, known.mask)  # no part of this answer, but FIM reads windows by it
+        features, start = self._time_features(times, phases, packed_times), {}
+        if self.config.polynomials:
+            guesses, misses = pack(local_polynomials(times, *known), packed_times), typical_misses(*known)
+            known_misses = jnp.broadcast_to(spread(jnp.log(misses), packed_times), guesses.shape)
+            features = jnp.concatenate([features, guesses, known_misses], axis=-1)
+            unit = jnp.broadcast_to(spread(jnp.min(misses, axis=-1), packed_times), guesses.shape[:-1])
+            start = {"guesses": guesses, "unit": unit}
+        out = self.query_decoder(
+            features, points, known.mask, **start, packed_queries=packed_times, packed_tokens=packed_points
+        )
+        return unpack(out, packed_times)
 
     def __call__(
         self,
@@ -158,10 +184,10 @@ class FIMLocal(nn.Module):
         chex.assert_rank([values, query_times], 2)
         values, times = zero_unobserved(values, mask), zero_unobserved(times, mask)
         value_map, time_map = fit_range(values, mask), fit_range(times, mask)
-        inputs = value_map.normalise(values), time_map.normalise(times), mask
-        points = self.encode_points(*inputs, self.phases(clock, times), packed_points)
+        known = to_unit_square(values, times, mask, value_map, time_map)
+        points = self.encode_points(*known, self.phases(clock, times), packed_points)
         asked = time_map.normalise(query_times), self.phases(clock, query_times)
-        return value_map.invert(self.decode_points(points, mask, *asked, packed_points, packed_times))
+        return value_map.invert(self.decode_points(points, known, *asked, packed_points, packed_times))
 
     def phases(self, clock: Clock | None, times: jax.Array) -> jax.Array | None:
         """The season's features at these times, as far as the config asks for them."""

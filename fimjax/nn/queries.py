@@ -4,9 +4,11 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
+from fimjax.nn.anchor import Anchor
 from fimjax.nn.attention import Attention
 from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
+from fimjax.nn.head import apply_head, head_size
 from fimjax.nn.packing import Packing
 from fimjax.nn.season import Clock, waves
 
@@ -15,10 +17,10 @@ WAVES = 4
 
 
 def query_features(ahead: jax.Array, clock: Clock, phases: jax.Array | None) -> jax.Array:
-    """What is known of a time to come before any value is: how far ahead it is, and where in the season.
+    """What is known of a time before any value is: how far ahead of the origin it is, and where in the season.
 
     Args:
-        ahead: [B, Q], in windows since the forecast origin.
+        ahead: [B, Q], in windows since the forecast origin, negative for times before it.
         clock: [B], in the same unit.
         phases: [B, Q, F] of the season, if the model uses them.
 
@@ -57,16 +59,18 @@ class CrossLayer(nn.Module):
 
 
 class QueryDecoder(nn.Module):
-    """From features of query times and encoded windows to the outputs at these times.
+    """From features of query times and encoded windows to a value or quantiles at these times.
 
-    GELU, unlike ReLU, has no kinks: the answer is a smooth function of time, and so is its derivative.
+    GELU, unlike ReLU, has no kinks: the answer is a smooth function of time, and so is its derivative. With
+    `anchor_heads` the answer is counted from a weighted sum of observed values, with guesses from a mean of these.
     """
 
     width: int
     layers: int
     heads: int
     feedforward: int
-    outputs: int
+    levels: tuple[float, ...]
+    anchor_heads: int = 0
     compute: Compute = Compute()
 
     @nn.compact
@@ -75,10 +79,24 @@ class QueryDecoder(nn.Module):
         features: jax.Array,
         tokens: jax.Array,
         mask: jax.Array,
+        values: jax.Array | None = None,
+        pinned: jax.Array | None = None,
+        guesses: jax.Array | None = None,
+        unit: jax.Array | None = None,
         packed_queries: Packing | None = None,
         packed_tokens: Packing | None = None,
     ) -> jax.Array:
-        """features [B, Q, F], tokens [B, W, D], each of them maybe as rows, mask [B, W] -> [B, Q, L] or rows"""
+        """What is said of each query time.
+
+        Args:
+            features: [B, Q, F], or rows of them.
+            tokens: [B, W, D], or rows of them; mask: [B, W], which of them may be seen.
+            values: [B, W], what was observed at each token, and pinned: [B, P], what matters always: for the anchor.
+            guesses: [B, Q, G] or rows, simple answers to start from, and unit: [B, Q] or rows, how far these may miss.
+
+        Returns:
+            [B, Q, L] or rows, float32, in the units of values and guesses.
+        """
         dtype = self.compute.dtype
         x = nn.gelu(Embedding(self.width, dtype, name="embedding")(features))
         x = nn.Dense(self.width, dtype=dtype, name="trunk")(x)
@@ -87,6 +105,14 @@ class QueryDecoder(nn.Module):
             layer = Layer(self.heads, self.feedforward, self.compute, name=f"layer_{i}")
             x = layer(x, tokens, mask, packed_queries, packed_tokens)
         x = nn.LayerNorm(dtype=dtype, name="norm")(x)
-        x = nn.gelu(nn.Dense(self.width, dtype=dtype, name="hidden")(x))
+        hidden = nn.gelu(nn.Dense(self.width, dtype=dtype, name="hidden")(x)).astype(jnp.float32)
         # The last layer is float32: it is small, and the loss needs its digits.
-        return nn.Dense(self.outputs, dtype=jnp.float32, precision="highest", name="outputs")(x.astype(jnp.float32))
+        outputs = nn.Dense(head_size(self.levels), dtype=jnp.float32, precision="highest", name="outputs")(hidden)
+        out = apply_head(outputs, self.levels)
+        if self.anchor_heads:
+            anchor = Anchor(self.anchor_heads, self.compute, name="anchor")
+            out = out + anchor(x, tokens, mask, values, pinned, packed_queries, packed_tokens)[..., None]
+        if guesses is not None:
+            trust = nn.Dense(guesses.shape[-1], dtype=jnp.float32, precision="highest", name="trust")(hidden)
+            out = unit[..., None] * out + jnp.sum(nn.softmax(trust) * guesses, axis=-1, keepdims=True)
+        return out

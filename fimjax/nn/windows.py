@@ -57,8 +57,9 @@ def split_windows(
 ) -> Windows:
     """Cuts the end of each series into windows that end at its last observation.
 
-    Older points are left out. A window with more points than slots keeps an evenly spread part of them, its newest
-    point among them.
+    Older points are left out. A window with more points than slots keeps an evenly spread part of them: the newest of
+    each slot's points in the last window, the one before it in the window before, and so on in turns. So every phase
+    of a season is seen in some window, and the last observation is never lost.
 
     Args:
         times, values, mask: [B, N], in any order.
@@ -82,9 +83,10 @@ def split_windows(
     rank = jnp.sum(member * (jnp.cumsum(member, axis=1) - 1), axis=-1)
     crowded = count > slots
     slot = jnp.where(crowded, (rank * slots) // jnp.maximum(count, 1), rank)
-    # Of several points for one slot the newest stays, so that the last observation is never lost.
-    repeated = crowded & (((rank + 1) * slots) // jnp.maximum(count, 1) == slot)
-    slot = jnp.where((window >= 0) & ~repeated, slot, slots)  # `slots` is out of range: dropped
+    first, next_first = (-((-s * count) // slots) for s in (slot, slot + 1))  # ranks that share the slot
+    size = jnp.maximum(next_first - first, 1)
+    stays = ~crowded | (rank - first == (window - windows) % size)
+    slot = jnp.where((window >= 0) & stays, slot, slots)  # `slots` is out of range: dropped
 
     def place(x: jax.Array) -> jax.Array:
         empty = jnp.zeros((windows, slots), x.dtype)

@@ -29,6 +29,16 @@ def normal(u: jax.Array) -> jax.Array:
     return jnp.sqrt(2.0) * jax.lax.erf_inv(2.0 * jnp.maximum(u, 1e-7) - 1.0)
 
 
+UPWARD = 0.75
+"""Share of trends that rise: most of what people count and sell grows."""
+
+
+def leaning_normal(u: jax.Array) -> jax.Array:
+    """Standard normal, but positive in a share UPWARD of the draws."""
+    falling = 1.0 - UPWARD
+    return normal(jnp.where(u < falling, 0.5 * u / falling, 1.0 - 0.5 * (1.0 - u) / UPWARD))
+
+
 def exponential(u: jax.Array) -> jax.Array:
     """Exponential of mean one."""
     return -jnp.log1p(-u)

@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from jax import lax, random
 
 from fimjax.config import MAX_SEASON
-from fimjax.prior.distributions import beta_half_three, innovations, log_uniform, normal, uniform
+from fimjax.prior.distributions import beta_half_three, innovations, leaning_normal, log_uniform, uniform
 from fimjax.prior.path import Path
 from fimjax.prior.seasonal import seasonal_pattern
 
@@ -28,7 +28,7 @@ LEVEL_BOUNDS = (0.1, 1_000.0)
 GROWTH_BOUNDS = (0.8, 1.25)
 SEASON_BOUNDS = (0.1, 10.0)
 RELATIVE_ERROR_BOUND = 0.8
-TREND_SHARES = {"N": 0.2, "A": 0.3, "Ad": 0.3, "M": 0.1, "Md": 0.1}
+TREND_SHARES = {"N": 0.2, "A": 0.35, "Ad": 0.2, "M": 0.15, "Md": 0.1}
 SEASON_SHARES = {"N": 0.25, "A": 0.45, "M": 0.3}
 MULTIPLICATIVE_ERROR_SHARE = 1 / 3
 
@@ -60,7 +60,7 @@ def draw_parameters(key: jax.Array, season: jax.Array) -> Parameters:
     """A form and its parameters at random.
 
     alpha ~ Beta(1, 1.5); beta / alpha and gamma / (1 - alpha) ~ Beta(0.5, 3) in 60 %, else 0; phi ~ U(0.8, 1) where
-    damped; slope N(0, 1) times 0.002 to 0.1 (growth: to 0.03) in 75 %; season of strength 0.05 to 2, or 0.05 to 0.6
+    damped; slope N(0, 1) times 0.002 to 0.2 (growth: to 0.05) in 75 %; season of strength 0.05 to 2, or 0.05 to 0.6
     in the forms that have a multiplicative part.
     """
     number_key, pattern_key = random.split(key)
@@ -82,8 +82,8 @@ def draw_parameters(key: jax.Array, season: jax.Array) -> Parameters:
     start, size, scale, uses_slope, swing = numbers[15:]
     is_bounded = error_is_relative | trend_is_relative | season_is_relative
     level = jnp.where(is_bounded, log_uniform(start, 1.0, 10.0), 0.0)
-    steepness = jnp.where(trend_is_relative, log_uniform(scale, 0.002, 0.03), log_uniform(scale, 0.002, 0.1))
-    slope = normal(size) * steepness * ((uses_slope < 0.75) & has_trend)
+    steepness = jnp.where(trend_is_relative, log_uniform(scale, 0.002, 0.05), log_uniform(scale, 0.002, 0.2))
+    slope = leaning_normal(size) * steepness * ((uses_slope < 0.75) & has_trend)
     slope = jnp.where(trend_is_relative, jnp.exp(slope), slope)
     strength = jnp.where(is_bounded, log_uniform(swing, 0.05, 0.6), log_uniform(swing, 0.05, 2.0))
     pattern = strength * seasonal_pattern(pattern_key, season) * has_season

@@ -26,7 +26,9 @@ class Family(NamedTuple):
     draw: Callable[[jax.Array, jax.Array, jax.Array], Path]  # (key, times [N], season) -> Path of N steps
     continuous: bool  # defined at any times, so that they may be irregular
     may_exponentiate: bool = True
+    may_grow: bool = True
     may_be_noisy: bool = True
+    has_errors: bool = False  # of its own, so that noise on top is seldom due
 
 
 FAMILIES: dict[str, Family] = {
@@ -37,10 +39,10 @@ FAMILIES: dict[str, Family] = {
     "chebyshev": Family(chebyshev.draw, continuous=True),
     "dataset_g": Family(dataset_g.draw, continuous=True),
     "smooth": Family(smooth.draw, continuous=True),
-    "ets": Family(ets.draw, continuous=False),
-    "sarima": Family(sarima.draw, continuous=False),
-    "local_linear_trend": Family(local_linear_trend.draw, continuous=False),
-    "random_walk": Family(random_walk.draw, continuous=False),
-    "regimes": Family(regimes.draw, continuous=False),
-    "counts": Family(counts.draw, continuous=False, may_exponentiate=False, may_be_noisy=False),
+    "ets": Family(ets.draw, continuous=False, has_errors=True),
+    "sarima": Family(sarima.draw, continuous=False, has_errors=True),
+    "local_linear_trend": Family(local_linear_trend.draw, continuous=False, has_errors=True),
+    "random_walk": Family(random_walk.draw, continuous=False, may_grow=False, has_errors=True),
+    "regimes": Family(regimes.draw, continuous=False, has_errors=True),
+    "counts": Family(counts.draw, continuous=False, may_exponentiate=False, may_grow=False, may_be_noisy=False),
 }

@@ -47,16 +47,26 @@ def jitter(numbers_N: jax.Array, window_steps: jax.Array) -> jax.Array:
 
 
 def draw_layout(key: jax.Array, continuous: jax.Array, config: PriorConfig) -> Layout:
-    """Window length and history log-uniform, season from the list, times jittered in a share of continuous series."""
-    numbers = random.uniform(key, (5 + config.total_steps,))
-    length, is_short, cut, season, is_irregular = numbers[:5]
-    window_steps = _log_uniform_integer(length, config.min_window_steps, config.max_window_steps)
+    """Season from the list, window length and history log-uniform, times jittered in a share of continuous series.
+
+    Who has a season mostly asks for about as much: in a share of the seasonal series the window lasts half a season to
+    three of them, within the bounds.
+    """
+    numbers = random.uniform(key, (6 + config.total_steps,))
+    length, is_short, cut, season, is_irregular, is_matched = numbers[:6]
+    season = jnp.array(config.seasons, jnp.int32)[jnp.floor(season * len(config.seasons)).astype(jnp.int32)]
+    shortest, longest = config.min_window_steps, config.max_window_steps
+    is_matched = (season > 1) & (is_matched < config.matched_windows)
+    window_steps = _log_uniform_integer(
+        length,
+        jnp.where(is_matched, (season // 2).clip(shortest, longest), shortest),
+        jnp.where(is_matched, (3 * season).clip(shortest, longest), longest),
+    )
     longest = (config.windows - 1) * window_steps
     shortest = jnp.minimum(config.min_context, longest)
     history = jnp.where(is_short < config.short_history, _log_uniform_integer(cut, shortest, longest), longest)
-    season = jnp.array(config.seasons, jnp.int32)[jnp.floor(season * len(config.seasons)).astype(jnp.int32)]
     times = jnp.arange(config.total_steps, dtype=jnp.float32)
-    shift = jitter(numbers[5:], window_steps)
+    shift = jitter(numbers[6:], window_steps)
     times = jnp.where(continuous & (is_irregular < config.irregular), times + shift, times)
     return Layout(window_steps, history, season, times)
 

@@ -10,8 +10,12 @@ from fimjax.config import PriorConfig
 from fimjax.prior.distributions import innovations, log_uniform, normal, uniform
 from fimjax.prior.path import Path
 
+RISE_RANGE = (0.5, 8.0)
+"""How far steady growth takes a series from its first step to its last, in deviations of what it is added to."""
 GROWTH_RANGE = (0.03, 0.8)
 """Deviation of the logarithm of an exponentiated series."""
+GROWING = 0.85
+"""Share of steady growth that goes up."""
 MAX_EXPONENT = 6.0
 MULTIPLICATIVE_SHARE = 0.2
 """Share of multiplicative noise among series that were not exponentiated; those that were have no other kind."""
@@ -35,6 +39,12 @@ def spread_of(values_N: jax.Array, exists_N: jax.Array) -> Spread:
     magnitude = jnp.mean(jnp.abs(values_N), where=exists_N)
     deviation = jnp.std(values_N, where=exists_N)
     return Spread(mean, jnp.maximum(deviation, MIN_DEVIATION + 1e-5 * magnitude), magnitude)
+
+
+def add_growth(path: Path, exists_N: jax.Array, rise: jax.Array) -> Path:
+    """A straight line that rises so far over the steps that exist."""
+    passed_N = jnp.cumsum(exists_N) / jnp.maximum(jnp.sum(exists_N), 1)
+    return jax.tree.map(lambda values_N: values_N + rise * passed_N, path)
 
 
 def exponentiate(path: Path, spread: Spread, growth: jax.Array) -> Path:
@@ -75,27 +85,38 @@ def draw_values(
     exists_N: jax.Array,
     steps_KT: jax.Array,
     may_exponentiate: jax.Array,
-    may_be_noisy: jax.Array,
+    may_grow: jax.Array,
+    noise: jax.Array,
     config: PriorConfig,
 ) -> Path:
     """The values measured at the given steps: clean as the truth, noisy with measurement noise and outliers.
+
+    `noise` is the family's part of the share of noisy series; a family without any has no outliers either.
 
     Noise is drawn for these steps alone, which windows that are thinned to their slots make few. A step given twice
     would get noise twice.
     """
     number_key, noise_key, outlier_key = random.split(key, 3)
-    is_exponential, growth, is_noisy, kind, size, is_factor, has_outliers, rate = random.uniform(number_key, (8,))
+    numbers = random.uniform(number_key, (11,))
+    is_exponential, growth, is_noisy, kind, size, is_factor, has_outliers, rate = numbers[:8]
+    grows, way, extent = numbers[8:]
 
+    rise = (
+        jnp.where(way < GROWING, 1.0, -1.0)
+        * log_uniform(extent, *RISE_RANGE)
+        * spread_of(path.noisy, exists_N).deviation
+    )
+    path = add_growth(path, exists_N, rise * (may_grow & (grows < config.growth)))
     is_exponential = may_exponentiate & (is_exponential < config.exponential)
     exponentials = exponentiate(path, spread_of(path.noisy, exists_N), log_uniform(growth, *GROWTH_RANGE))
     path = jax.tree.map(lambda a, b: jnp.where(is_exponential, a, b), exponentials, path)
 
     spread = spread_of(path.noisy, exists_N)
     is_factor = is_exponential | (is_factor < MULTIPLICATIVE_SHARE)
-    level = noise_level(kind, size, config) * (may_be_noisy & (is_noisy < config.noise))
+    level = noise_level(kind, size, config) * (is_noisy < noise * config.noise)
     noise_KT = level * innovations(noise_key, steps_KT.size, heavy_share=0.1).reshape(steps_KT.shape)
     shifts_KT = outlier_shifts(random.uniform(outlier_key, steps_KT.shape), uniform(rate, 0.005, 0.04))
-    shifts_KT = shifts_KT * (may_be_noisy & (has_outliers < config.outliers))
+    shifts_KT = shifts_KT * ((noise > 0) & (has_outliers < config.outliers))
     noisy_KT = disturb(path.noisy[steps_KT], spread, noise_KT + shifts_KT, is_factor)
     return Path(clean=path.clean[steps_KT], noisy=noisy_KT)
 

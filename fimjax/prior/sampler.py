@@ -102,14 +102,15 @@ def _observe(
     layout: Layout,
     path: Path,
     may_exponentiate: jax.Array,
-    may_be_noisy: jax.Array,
+    may_grow: jax.Array,
+    noise: jax.Array,
     config: PriorConfig,
 ) -> Sample:
     """One series as it is observed, cut into windows."""
     value_key, slot_key, gap_key, season_key = random.split(key, 4)
     slots = assign_slots(slot_key, layout, config)
     values = observation.draw_values(
-        value_key, path, exists(layout), slots.steps, may_exponentiate, may_be_noisy, config
+        value_key, path, exists(layout), slots.steps, may_exponentiate, may_grow, noise, config
     )
     observed_KT = observation.draw_observed(gap_key, slots.steps, config)
     return Sample(
@@ -134,6 +135,7 @@ def _sample(group_keys: jax.Array, config: PriorConfig) -> Sample:
         by_series = np.repeat([getattr(FAMILIES[name], field) for name in counts], list(counts.values()))
         return jnp.tile(jnp.asarray(by_series), groups)
 
+    noise = jnp.where(flags("has_errors"), config.process_noise, 1.0) * flags("may_be_noisy")
     series_keys = jax.vmap(lambda key: random.split(key, config.group_size))(group_keys).reshape(-1)
     part_keys = jax.vmap(lambda key: random.split(key, 3))(series_keys)
     layout_keys, path_keys, observation_keys = part_keys[:, 0], part_keys[:, 1], part_keys[:, 2]
@@ -141,7 +143,7 @@ def _sample(group_keys: jax.Array, config: PriorConfig) -> Sample:
     by_group = jax.tree.map(lambda x: x.reshape(groups, config.group_size, *x.shape[1:]), (path_keys, layout_B))
     path_B = jax.tree.map(lambda x: x.reshape(-1, x.shape[-1]), _draw_paths(*by_group, counts))
     return jax.vmap(lambda *series: _observe(*series, config))(
-        observation_keys, layout_B, path_B, flags("may_exponentiate"), flags("may_be_noisy")
+        observation_keys, layout_B, path_B, flags("may_exponentiate"), flags("may_grow"), noise
     )
 
 

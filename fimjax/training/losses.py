@@ -22,6 +22,10 @@ Params = dict[str, Any]
 WINDOW_CLIP = 2.5
 """Targets of a FIM-l that learns beside FIM are clipped to so many ranges, of which two or three points say little."""
 
+LEAST_SPREAD, LEAST_WINDOW_SPREAD = 0.1, 0.03
+"""Added to the spread of FIM and of FIM-l before a loss is divided by it, in deviations of the series and in ranges of
+the window."""
+
 LEARNED_WINDOWS = 3
 """Of how many windows of a series such a FIM-l learns: each window is an example of its own, and more cost more."""
 
@@ -99,6 +103,15 @@ def prediction_errors(
     return errors, valid & (value_map.scale > 0)[:, None]
 
 
+def spread_weights(quantiles: jax.Array, counted: jax.Array, power: float, least: float) -> jax.Array:
+    """One over a power of how far apart the outer quantiles [B, Q, L] of each series are, on average: [B].
+
+    Without a gradient, so that nothing is won by wide quantiles.
+    """
+    spread = mean_of_each(quantiles[..., -1] - quantiles[..., 0], counted)
+    return jax.lax.stop_gradient(least + spread) ** -power
+
+
 def target_window(sample: Sample) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
     """Times, clean values, noisy values and validity of the K-th window, each [B, T]."""
     times, clean, noisy, valid = (x[:, -1] for x in (sample.times, sample.clean, sample.noisy, sample.valid))
@@ -164,6 +177,9 @@ def make_loss(model: nn.Module, training: TrainingConfig, rooms: Rooms = ALL_SLO
         out = model.apply({"params": params}, forecast, times, method="decode")
         value_map = fit_series(past)
         errors, counted = prediction_errors(out, clean, noisy, value_map, valid, levels, clip)
+        if training.spread_power and levels:
+            weights = spread_weights(value_map.normalise(out), counted, training.spread_power, LEAST_SPREAD)
+            errors = errors * weights[:, None]
         if model.config.similarity_weight > 0:
             window = (value_map.normalise(noisy), past.time_map().normalise(times), valid)
             true, _ = model.apply({"params": params}, *(x[:, None] for x in window), past.clock(), method="embed")
@@ -183,8 +199,13 @@ def make_loss(model: nn.Module, training: TrainingConfig, rooms: Rooms = ALL_SLO
         out = model.apply({"params": params}, forecast, sample.past(), times, packing, method="interpolate")
         fold = lambda x: x.reshape(-1, *x.shape[2:])
         value_map = fit_range(fold(noisy), fold(observed))
-        fields = (fold(x) for x in (out, clean, noisy))
-        errors, counted = prediction_errors(*fields, value_map, fold(asked), levels, min(clip, WINDOW_CLIP))
+        out = fold(out)
+        errors, counted = prediction_errors(
+            out, fold(clean), fold(noisy), value_map, fold(asked), levels, min(clip, WINDOW_CLIP)
+        )
+        if training.spread_power and levels:
+            weights = spread_weights(value_map.normalise(out), counted, training.spread_power, LEAST_WINDOW_SPREAD)
+            errors = errors * weights[:, None]
         return mean_of_each(*(x.reshape(-1, count * x.shape[-1]) for x in (errors, counted)))
 
     return forecasting_loss if isinstance(model, FIM) else interpolation_loss

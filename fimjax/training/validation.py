@@ -1,5 +1,6 @@
 """How good a model is on a fixed synthetic set, beside the simple answer to the same question."""
 
+import dataclasses
 from collections.abc import Callable
 
 import flax.linen as nn
@@ -42,7 +43,8 @@ def make_evaluation(model: nn.Module, training: TrainingConfig) -> Callable[[Par
     of the series (forecasting). Simple answers are linear interpolation of the noisy observations, and repeating the
     last window or the last value.
     """
-    loss = make_loss(model, training)
+    # Unweighted: a checkpoint must not win by wide quantiles, nor losses of other recipes be of another kind.
+    loss = make_loss(model, dataclasses.replace(training, spread_power=0.0))
     point = median_index(model.config.quantile_levels)
 
     def errors(answers: dict[str, jax.Array], clean: jax.Array, valid: jax.Array, value_map: Affine) -> Metrics:

@@ -4,13 +4,14 @@ import dataclasses
 import functools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from configs import paper_fim, paper_fim_local, small_fim
+from configs import first_fim, frozen_fim, paper_fim, paper_fim_local, small_fim
 from fimjax.config import Config, ConfigError, FIMConfig
 from fimjax.models import build_model, count_params, fim, init_params
-from fimjax.nn import queries
+from fimjax.nn import attention, polynomials, queries
 from fimjax.prior.sampler import Sample
 from fimjax.training import losses
 from fimjax.training.losses import fold_windows, interpolate, make_loss, target_window
@@ -20,7 +21,7 @@ from tests.training.examples import PRIOR
 
 torch = pytest.importorskip("torch")
 
-from benchmarks import torch_models, torch_training  # noqa: E402
+from benchmarks import torch_layers, torch_models, torch_polynomials, torch_training  # noqa: E402
 from benchmarks.torch_params import to_state_dict  # noqa: E402
 from benchmarks.torch_training import learning_rate, load_model, make_forward, make_step, to_torch  # noqa: E402
 
@@ -51,6 +52,11 @@ FULL = {
 }
 SMALL = {name: narrow(config) for name, config in FULL.items()}
 each_config = pytest.mark.parametrize("config", SMALL.values(), ids=SMALL)
+
+# What no benchmark measures: the shipped FIM-l by itself, and models without some of what the shipped one has.
+SHIPPED = SMALL["small_fim"]
+LEARNING = SMALL | {"first_fim": narrow(first_fim.get_config()), "frozen_fim": narrow(frozen_fim.get_config())}
+ANSWERING = LEARNING | {"small_fim_local": dataclasses.replace(SHIPPED, model=SHIPPED.model.local)}
 
 
 @functools.cache
@@ -99,19 +105,23 @@ def assert_states_agree(found: dict, expected: dict, tolerance: float) -> None:
     norm = sum(float(x.square().sum()) for x in expected.values()) ** 0.5
     assert norm > 0
     for name, x in expected.items():
-        assert float((found[name] - x).norm()) <= tolerance * (float(x.norm()) + 1e-3 * norm), name
+        off = float((found[name] - x).norm()) / (float(x.norm()) + 1e-3 * norm)
+        assert off <= tolerance, name
 
 
-@each_config
+@pytest.mark.parametrize("config", ANSWERING.values(), ids=ANSWERING)
 @each_sample
 def test_forward_passes_agree(config, sample):
     params, sample = params_of(config), sample()
     expected = np.asarray(jax.jit(lambda params: answer(build_model(config.model), params, sample))(params))
-    found = make_forward(config, params)(to_torch(sample)).numpy()
-    np.testing.assert_allclose(found.reshape(expected.shape), expected, rtol=1e-5, atol=1e-5)
+    found = make_forward(config, params)(to_torch(sample)).numpy().reshape(expected.shape)
+    # Of the largest answer of each series or window: float32 itself is off by up to 1e-5 where a parabola is fitted.
+    largest = np.abs(expected).max((1, 2), keepdims=True)
+    off = np.abs(found - expected) / np.where(largest > 0, largest, 1.0)
+    assert off.max() <= 2e-5
 
 
-@each_config
+@pytest.mark.parametrize("config", LEARNING.values(), ids=LEARNING)
 @each_sample
 def test_losses_and_gradients_agree(config, sample):
     params, sample = params_of(config), sample()
@@ -164,12 +174,34 @@ def test_parameters_are_as_many(config):
 def test_full_sizes_are_those_of_fimjax():
     with torch.device("meta"):
         models = {name: torch_models.build_model(config.model) for name, config in FULL.items()}
-    assert count(models["small_fim"]) == 659_250
+    assert count(models["small_fim"]) == 678_554
     assert count(models["paper_fim_local"]) == count(models["paper_fim"].local) == 22_465_281
     assert count(models["paper_fim"]) - count(models["paper_fim"].local) == 27_456_256
 
 
+@pytest.mark.parametrize("points", [0, 1, 2, 3, 8])
+def test_polynomials_agree(points):
+    """On windows with so many points in 8 slots; in float64, for parabolas through few points lose digits."""
+    rng = np.random.default_rng(points)
+    mask = rng.permuted(np.tile(np.arange(8) < points, (5, 1)), axis=-1)
+    values, times = (np.where(mask, rng.random((5, 8)), 0.0) for _ in range(2))
+    times[mask & (times == times.max(-1, keepdims=True))] = 1.0  # an edge, whose miss does not count
+    known, asked, skip = (values, times, mask), rng.uniform(-0.2, 1.2, (5, 6)), rng.random((6, 8)) < 0.3
+    fits, misses = "local_polynomials", "typical_misses"
+    for name, *inputs in ((fits, asked, *known), (fits, asked, *known, skip), (misses, *known)):
+        with jax.enable_x64(True):
+            expected = np.asarray(getattr(polynomials, name)(*map(jnp.asarray, inputs)))
+        found = getattr(torch_polynomials, name)(*map(torch.tensor, inputs)).numpy()
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9, err_msg=name)
+        assert np.any(found) == (points > 0 or name == misses)
+
+
 def test_constants_are_those_of_fimjax():
+    for name in ("FITS", "RIDGE", "BOUNDS", "LEAST_MISS", "UNKNOWN_MISS", "EDGE"):
+        assert getattr(torch_polynomials, name) == getattr(polynomials, name)
+    for name in ("LEAST_SPREAD", "LEAST_WINDOW_SPREAD"):
+        assert getattr(torch_training, name) == getattr(losses, name)
+    assert torch_layers.HIDDEN == attention.HIDDEN
     assert torch_models.NARROWEST_WINDOW == fim.NARROWEST_WINDOW
     assert torch_models.WAVES == queries.WAVES
     assert torch_training.WINDOW_CLIP == losses.WINDOW_CLIP

@@ -36,11 +36,12 @@ def test_an_evaluation_from_beginning_to_end(data, capsys):
     assert {"scrps", "mase", "mase_pooled", "smape", "owa", "coverage_80", "width_95", "series_per_second"} <= set(
         metrics
     )
-    for name in ("table1_scrps.csv", "table4_mase.csv", "summary.csv", "metrics.json", "report.html"):
+    for name in ("table1_scrps.csv", "table4_mase.csv", "summary.csv", "verdict.csv", "metrics.json", "report.html"):
         assert (out / name).stat().st_size > 0
     captured = capsys.readouterr()
     assert "m3_yearly: series is 6 here, 645 in the paper's table 3" in captured.err
     assert "seasonal_naive" in captured.out
+    assert "MASE / SeasonalNaive" in captured.out and "MASE / SeasonalNaive" in (out / "report.html").read_text()
 
 
 def test_a_sample_is_taken_and_told(data):

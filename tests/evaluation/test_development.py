@@ -1,8 +1,10 @@
 """Development looks at training parts only, and frames with dates say what the evaluation says."""
 
 import numpy as np
+import pandas as pd
+import pytest
 
-from fimjax.evaluation.development import DATASETS, compare, dated_frame, development_part
+from fimjax.evaluation.development import DATASETS, compare_ways, dated_frame, development_part, measure, summarise
 from tests.evaluation.examples import make_dataset
 from tests.forecasting.small import forecaster
 
@@ -20,6 +22,16 @@ def test_forecasts_through_dated_frames_are_those_of_the_evaluation():
     dataset = make_dataset(series=6)
     frame = dated_frame(dataset)
     assert frame.groupby("unique_id", sort=False).size().to_list() == list(map(len, dataset.histories))
-    row = compare(forecaster(), dataset)
+    row = compare_ways(forecaster(), dataset)
     assert row["scrps by steps"] == row["scrps by dates"] > 0 and row["mase by steps"] == row["mase by dates"] > 0
     assert row["largest difference"] < 1e-6
+
+
+def test_figures_are_relative_to_the_last_season_repeated():
+    dataset = make_dataset(series=6)
+    row = measure(forecaster(), dataset)
+    repeated = np.stack([np.resize(y[-dataset.info.season :], dataset.info.horizon) for y in dataset.histories])
+    deviation = np.abs(dataset.future - repeated).sum() / np.abs(dataset.future).sum()
+    assert row["sCRPS"] / row["sCRPS/SNaive"] == pytest.approx(deviation)
+    summary = summarise(pd.DataFrame({"a": row, "b": row}).T)
+    assert f"sCRPS/SNaive {row['sCRPS/SNaive']:.4f}" in summary and "over 2 data sets" in summary

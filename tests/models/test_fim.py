@@ -308,6 +308,12 @@ class TestSplitWindows:
         assert windows.mask.all() and windows.times[0, -1, -1] == times[0, -1]
         assert np.all(np.diff(np.asarray(windows.times), axis=-1) >= 0.5)
 
+    def test_crowded_windows_take_turns_so_that_every_phase_is_seen(self):
+        times = jnp.arange(24.0)[None]
+        windows = self.split(times, times, jnp.ones((1, 24), bool), steps=8)
+        phases = np.asarray(windows.times[0]) % 8
+        assert set(phases[-1]) | set(phases[-2]) == set(range(8)) and not set(phases[-1]) & set(phases[-2])
+
     def test_missing_points_and_order_do_not_matter(self):
         times = jnp.arange(12.0)[None]
         mask = jnp.arange(12)[None] % 3 != 0

@@ -35,6 +35,13 @@ def test_innovations_are_normal_or_students_t(heavy_share, law):
     assert np.abs(drawn).max() <= distributions.HEAVY_BOUND
 
 
+def test_most_trends_rise_and_are_else_normal():
+    drawn = np.asarray(distributions.leaning_normal(jax.random.uniform(jax.random.key(3), (N,))))
+    np.testing.assert_allclose((drawn > 0).mean(), distributions.UPWARD, atol=0.01)
+    assert stats.kstest(np.abs(drawn), stats.halfnorm().cdf).statistic < 1.6 / np.sqrt(N)
+
+
 def test_extreme_numbers_give_finite_values():
     ends = jnp.array([0.0, 1.0 - 2.0**-23])
-    assert jnp.isfinite(distributions.normal(ends)).all() and jnp.isfinite(distributions.exponential(ends)).all()
+    for law in (distributions.normal, distributions.leaning_normal, distributions.exponential):
+        assert jnp.isfinite(law(ends)).all()

@@ -15,23 +15,23 @@ from fimjax.prior.path import Path, exact
 from tests.prior.quick import quick_jit
 
 N = 400
-QUIET = PriorConfig(exponential=0.0, noise=0.0, outliers=0.0, missing=0.0)
+QUIET = PriorConfig(growth=0.0, exponential=0.0, noise=0.0, outliers=0.0, missing=0.0)
 EVERYWHERE = jnp.ones(N, bool)
 EACH_STEP = jnp.arange(N)
 WAVE = jnp.sin(jnp.arange(N) / 7.0) * 3.0 + 20.0
 
 
 @functools.partial(quick_jit, static_argnames="config")
-def measure_all(keys, path, may_exponentiate, may_be_noisy, config):
+def measure_all(keys, path, may_exponentiate, may_grow, noise, config):
     draw = functools.partial(observation.draw_values, config=config)
-    draw_all = jax.vmap(draw, in_axes=(0, None, None, None, None, None))
-    return draw_all(keys, path, EVERYWHERE, EACH_STEP, may_exponentiate, may_be_noisy)
+    draw_all = jax.vmap(draw, in_axes=(0, *[None] * 6))
+    return draw_all(keys, path, EVERYWHERE, EACH_STEP, may_exponentiate, may_grow, noise)
 
 
-def measure(config, number=500, path=None, may_exponentiate=True, may_be_noisy=True):
+def measure(config, number=500, path=None, may_exponentiate=True, may_grow=True, noise=1.0):
     path = exact(WAVE) if path is None else path
     keys = jax.random.split(jax.random.key(0), number)
-    values = measure_all(keys, path, may_exponentiate, may_be_noisy, config)
+    values = measure_all(keys, path, may_exponentiate, may_grow, noise, config)
     return jax.tree.map(np.asarray, values)
 
 
@@ -54,6 +54,17 @@ def test_share_of_exponentials_and_the_family_that_must_not():
     changed = (measure(config).clean != np.asarray(WAVE)).any(axis=1)
     assert 0.5 < changed.mean() < 0.7
     assert (measure(config, may_exponentiate=False).clean == np.asarray(WAVE)).all()
+
+
+def test_steady_growth_is_mostly_up_in_its_share():
+    config = dataclasses.replace(QUIET, growth=0.4)
+    added = (measure(config).clean - np.asarray(WAVE)) / np.asarray(WAVE).std()
+    rises = added[np.abs(added[:, -1]) > 1e-3, -1]
+    assert 0.33 < len(rises) / len(added) < 0.47 and 0.75 < (rises > 0).mean() < 0.95
+    low, high = observation.RISE_RANGE
+    assert low * 0.99 <= np.abs(rises).min() and np.abs(rises).max() <= high * 1.01
+    assert np.abs(np.diff(added, n=2)).max() < 1e-3  # straight
+    assert (measure(config, may_grow=False).clean == np.asarray(WAVE)).all()
 
 
 def test_exponentiation_is_of_the_standardised_path():
@@ -87,7 +98,8 @@ def test_noise_is_on_noisy_only_in_its_share_and_never_on_counts():
     path = measure(config)
     assert (path.clean == np.asarray(WAVE)).all()
     assert 0.6 < (path.noisy != path.clean).any(axis=1).mean() < 0.8
-    still = measure(config, may_be_noisy=False)
+    assert 0.25 < (lambda p: (p.noisy != p.clean).any(axis=1).mean())(measure(config, noise=0.5)) < 0.45
+    still = measure(dataclasses.replace(config, outliers=1.0), noise=0.0)
     assert (still.noisy == still.clean).all()
 
 
@@ -112,7 +124,7 @@ def test_values_at_chosen_steps_are_those_of_the_path_with_noise_of_its_spread()
     config, number = dataclasses.replace(QUIET, noise=1.0), 20_000
 
     def draw(key):
-        return observation.draw_values(key, exact(WAVE), EVERYWHERE, steps, False, True, config)
+        return observation.draw_values(key, exact(WAVE), EVERYWHERE, steps, False, False, 1.0, config)
 
     path = quick_jit(jax.vmap(draw))(jax.random.split(jax.random.key(6), number))
     np.testing.assert_array_equal(path.clean, np.broadcast_to(WAVE[steps], (number, 2, 3)))

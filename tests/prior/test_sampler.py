@@ -105,6 +105,14 @@ def test_lengths_horizons_and_seasons_cover_their_ranges():
     np.testing.assert_allclose((sample.season > 1).mean(), told, atol=0.05)
 
 
+def test_windows_match_the_season_in_their_share():
+    config = dataclasses.replace(CONFIG, matched_windows=1.0, hidden_season=0.0, seasons=(1, 12))
+    sample = drawn(config)
+    steps = sample.steps[sample.season == 12]
+    assert steps.min() >= 6 and steps.max() <= 36 and steps.max() > 30
+    assert sample.steps[sample.season == 1].max() > 36
+
+
 def test_history_ends_at_the_target_and_is_cut_in_its_share():
     sample = drawn()
     full = sample.valid[:, :-1].sum(axis=(1, 2)) == (CONFIG.windows - 1) * sample.steps

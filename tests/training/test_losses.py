@@ -21,6 +21,7 @@ from fimjax.training.losses import (
     pinball,
     prediction_errors,
     similarity_distance,
+    spread_weights,
 )
 from tests.examples import random_windows
 from tests.training.examples import LOCAL_RUN, OPERATOR_RUN, PRIOR, RICH_LOCAL_RUN, RICH_RUN
@@ -68,6 +69,14 @@ def test_a_series_without_spread_does_not_count():
     ones = jnp.ones((1, 2))
     _, counted = prediction_errors(ones[..., None], ones, ones, flat, jnp.ones((1, 2), bool), (), 5.0)
     assert not counted.any()
+
+
+def test_series_weigh_by_their_spread_without_a_gradient():
+    quantiles = jnp.array([[[0.0, 1.0, 4.0]], [[0.0, 0.5, 1.0]]])
+    weights = spread_weights(quantiles, jnp.ones((2, 1), bool), power=0.5, least=0.0)
+    np.testing.assert_allclose(weights, [0.5, 1.0], rtol=1e-6)
+    gradient = jax.grad(lambda q: spread_weights(q, jnp.ones((2, 1), bool), 0.5, 0.1).sum())(quantiles)
+    assert not gradient.any()
 
 
 def test_similarity_is_zero_for_equal_directions_and_two_for_opposite_ones():

@@ -1,0 +1,34 @@
+"""The first recipe, which small_fim grew from; for comparison."""
+
+import dataclasses
+
+from configs.small_fim import get_config as small_config
+from fimjax.config import Config, PriorConfig, PriorWeights
+
+WEIGHTS = PriorWeights(
+    locally_periodic=2.0,
+    linear_periodic=2.0,
+    dataset_g=2.0,
+    smooth=5.0,
+    ets=8.0,
+    local_linear_trend=2.0,
+    random_walk=2.0,
+)
+SEASONS = (1, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 12, 12, 12, 12, 13, 24, 24, 48, 52, 52, 96, 168)
+
+
+def get_config() -> Config:
+    small = small_config()
+    local = dataclasses.replace(small.model.local, polynomials=False, time_waves=12, season_harmonics=3)
+    model = dataclasses.replace(small.model, local=local, anchor_heads=0, placed_points=False)
+    prior = PriorConfig(
+        weights=WEIGHTS,
+        windows=9,
+        slots=24,
+        max_window_steps=64,
+        seasons=SEASONS,
+        missing=0.5,
+        growth=0.0,
+        process_noise=1.0,
+    )
+    return Config(model, prior, dataclasses.replace(small.training, spread_power=0.0))

@@ -1,0 +1,43 @@
+"""The anchor: a sum of observed values, whatever the tokens say."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from fimjax.nn.anchor import Anchor
+from fimjax.nn.packing import pack_slots
+
+QUERIES, TOKENS = (jax.random.normal(jax.random.key(i), (2, n, 8)) for i, n in ((0, 3), (1, 5)))
+MASK = jnp.array([[True] * 5, [True, True, False, False, False]])
+VALUES = jnp.array([[1.0, 2.0, 3.0, 4.0, 5.0], [7.0, 7.0, -99.0, -99.0, -99.0]])
+PINNED = jnp.array([[5.0], [7.0]])
+
+
+def params():
+    return Anchor(2).init(jax.random.key(2), QUERIES, TOKENS, MASK, VALUES, PINNED)
+
+
+def test_at_first_it_is_a_mean_of_what_is_seen():
+    out = Anchor(2).apply(params(), QUERIES, TOKENS, MASK, VALUES, PINNED)
+    assert out.shape == (2, 3) and 1.0 < out[0].min() and out[0].max() < 5.0
+    np.testing.assert_allclose(out[1], 7.0, rtol=1e-6)
+
+
+def test_values_pass_through_unchanged_by_any_layer():
+    answer = lambda scale: Anchor(2).apply(params(), QUERIES, TOKENS, MASK, scale * VALUES, scale * PINNED)  # noqa: E731
+    np.testing.assert_allclose(answer(1e4), 1e4 * answer(1.0), rtol=1e-5)
+
+
+def test_what_is_pinned_needs_no_attention():
+    known = params()["params"]
+    moved = {**known, "gates": {**known["gates"], "bias": jnp.array([0.0, 0.0, 1.0])}}
+    out = Anchor(2).apply({"params": moved}, QUERIES, TOKENS, MASK, VALUES, PINNED)
+    np.testing.assert_allclose(out, jnp.broadcast_to(PINNED, (2, 3)), rtol=1e-6)
+
+
+def test_packed_tokens_and_queries_give_the_same():
+    asked = jnp.array([[True, False, True], [False, True, False]])
+    tokens, queries = pack_slots(MASK, 8), pack_slots(asked, 4)
+    rows = Anchor(2).apply(params(), queries.pack(QUERIES), tokens.pack(TOKENS), MASK, VALUES, PINNED, queries, tokens)
+    expected = Anchor(2).apply(params(), QUERIES, TOKENS, MASK, VALUES, PINNED)
+    np.testing.assert_allclose(rows[:3], expected[asked], rtol=1e-5)
