@@ -125,6 +125,7 @@ def main() -> int:
     parser.add_argument("--datasets", nargs="+", default=DATASETS, choices=DATASETS, metavar="NAME")
     parser.add_argument("--sample", type=int, default=500, help="series of each data set (default: 500)")
     parser.add_argument("--data", type=Path, help="folder of the data (default: FIMJAX_DATA, or the user's cache)")
+    parser.add_argument("--views", nargs="+", default=["plain"], help="looks at each series that are averaged")
     parser.add_argument("--dates", action="store_true", help="compare forecasts by steps with those by dated frames")
     arguments = parser.parse_args()
     try:
@@ -133,13 +134,13 @@ def main() -> int:
             for name in arguments.datasets
         }
         for path in arguments.model:
-            model = Forecaster.from_pretrained(path)
+            model = Forecaster.from_pretrained(path, views=arguments.views)
             look = compare_ways if arguments.dates else measure
             rows = pd.DataFrame({name: look(model, part) for name, part in parts.items()}).T
             print(f"{path or model.name}\n{rows.astype({'series': int}).to_string(float_format='{:.4g}'.format)}")
             if not arguments.dates:
                 print(summarise(rows), flush=True)
-    except (EvaluationError, PretrainedError) as error:
+    except (EvaluationError, PretrainedError, ValueError) as error:
         print(f"development: {error}", file=sys.stderr)
         return 2
     return 0

@@ -18,6 +18,7 @@ import numpy as np
 from fimjax.config import Config
 from fimjax.forecasting.levels import LARGEST
 from fimjax.forecasting.program import Params, Program, with_slopes
+from fimjax.forecasting.views import View
 from fimjax.nn.head import head_size
 
 CHUNK, CHUNK_POINTS = 2048, 1_000_000
@@ -40,11 +41,12 @@ MOST_POINTS = 4096
 
 
 class Network(NamedTuple):
-    """A FIM with its parameters on the device, and whether it is asked for slopes besides its outputs."""
+    """A FIM with its parameters on the device, whether it is asked for slopes besides its outputs, and how it looks."""
 
     config: Config
     params: Params
     slopes: bool = False
+    views: tuple[View, ...] = (View(),)
 
     @property
     def outputs(self) -> int:

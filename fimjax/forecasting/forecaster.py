@@ -23,6 +23,7 @@ from fimjax.forecasting.moments import read_moments
 from fimjax.forecasting.panel import InputError, check_count
 from fimjax.forecasting.pretrained import PretrainedError, load_pretrained, save_pretrained
 from fimjax.forecasting.program import Params, forecast_windows
+from fimjax.forecasting.views import View, read_views
 from fimjax.nn.head import head_size, median_index
 
 Level = Sequence[float] | float | None
@@ -55,6 +56,9 @@ class Forecaster:
     progress: Callable[[int, int], None] | None = None
     """Called with the series (or backtest windows) done and those in all, as chunks of them are finished."""
 
+    views: tuple[View, ...] = (View(),)
+    """How each series is shown to the model; answers of several views are averaged."""
+
     def __init__(self, config: Config, params: Params, about: dict | None = None, name: str = "FIM"):
         if not isinstance(config.model, FIMConfig):
             raise PretrainedError(f"a {type(config.model).__name__} does not forecast; give the run of a FIM")
@@ -62,9 +66,19 @@ class Forecaster:
         self.config, self.params, self.about, self.name = config, params, about or {}, name
 
     @classmethod
-    def from_pretrained(cls, source: str | Path | None = None) -> "Forecaster":
-        """Bundled weights by name, a folder that `save_pretrained` made, or the best checkpoint of a training run."""
-        return cls(*load_pretrained(source))
+    def from_pretrained(
+        cls, source: str | Path | None = None, *, views: str | Sequence[str] = ("plain",)
+    ) -> "Forecaster":
+        """Bundled weights by name, a folder that `save_pretrained` made, or the best checkpoint of a training run.
+
+        Args:
+            views: forecasts are averaged over these, each of which costs as much as the first: "plain", "flipped"
+                (upside down), "long" and "longer" (windows of 1.5 and 2 horizons, which reach further back).
+        """
+        chosen = read_views(views)
+        model = cls(*load_pretrained(source))
+        model.views = chosen
+        return model
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Writes config.json and model.safetensors."""
@@ -80,6 +94,7 @@ class Forecaster:
             prior.min_window_steps,
             prior.max_window_steps,
             prior.slots,
+            self.views,
         )
         digest = hashlib.sha256(repr(about).encode())
         for path, leaf in jax.tree_util.tree_leaves_with_path(self.params):
@@ -380,7 +395,7 @@ class Forecaster:
         self, inputs: Inputs, asked: Iterable[Asked], total: int, slopes: bool = False
     ) -> Iterator[np.ndarray]:
         """What the model says of the series, a chunk of [rows, columns] after the other."""
-        network = Network(self.config, self._device_params, slopes)
+        network = Network(self.config, self._device_params, slopes, self.views)
         report = None if self.progress is None else lambda done: self.progress(done, total)
         return answers_to(network, inputs.season, asked, report)
 

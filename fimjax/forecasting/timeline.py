@@ -8,6 +8,7 @@ from fimjax.forecasting.blending import Blend, cut_windows
 from fimjax.forecasting.engine import Network, Request, answer
 from fimjax.forecasting.program import forecast_windows, interpolate_window
 from fimjax.forecasting.rollout import SLACK, roll_out
+from fimjax.forecasting.views import View, turn_back
 from fimjax.nn.head import median_index
 
 
@@ -48,17 +49,25 @@ def _between(q: Question) -> np.ndarray:
 
 
 def _forecast(network: Network, questions: list[Question]) -> list[np.ndarray]:
+    answers = [_forecast_view(network, questions, view) for view in network.views]
+    return answers[0] if len(answers) == 1 else [np.mean(parts, axis=0) for parts in zip(*answers)]
+
+
+def _forecast_view(network: Network, questions: list[Question], view: View) -> list[np.ndarray]:
     config = network.config
     shortest, longest, windows = config.prior.min_window_steps, config.prior.max_window_steps, config.model.windows - 1
-    requests = [reach_back(to_request(q, shortest, longest), windows, longest) for q in questions]
+    if view.flipped:
+        questions = [q._replace(values=-q.values) for q in questions]
+    requests = [reach_back(to_request(q, shortest, longest, view.stretch), windows, longest) for q in questions]
     ask = lambda asked: list(answer(forecast_windows, network, (recent(r, windows) for r in asked)))
-    return roll_out(ask, requests, median_index(config.model.quantile_levels), network.outputs)
+    found = roll_out(ask, requests, median_index(config.model.quantile_levels), network.outputs)
+    return [turn_back(out, network.outputs) for out in found] if view.flipped else found
 
 
-def to_request(q: Question, shortest: int, longest: int) -> Request:
+def to_request(q: Question, shortest: int, longest: int, stretch: float = 1.0) -> Request:
     """What FIM reads to forecast: windows as long as what is asked for, within the lengths that it was trained on."""
     queries = q.queries - q.times[-1]
-    steps = min(max(int(np.ceil(queries.max() - SLACK)), shortest), longest)
+    steps = min(max(int(np.ceil(stretch * queries.max() - SLACK)), shortest), longest)
     return Request(q.times - q.times[-1], q.values, steps, q.season, queries)
 
 

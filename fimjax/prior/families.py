@@ -11,6 +11,7 @@ from fimjax.prior import (
     dataset_g,
     ets,
     gaussian_process,
+    growing,
     local_linear_trend,
     random_walk,
     regimes,
@@ -43,6 +44,7 @@ FAMILIES: dict[str, Family] = {
     "sarima": Family(sarima.draw, continuous=False, has_errors=True),
     "local_linear_trend": Family(local_linear_trend.draw, continuous=False, has_errors=True),
     "random_walk": Family(random_walk.draw, continuous=False, may_grow=False, has_errors=True),
+    "growing": Family(growing.draw, continuous=False, may_exponentiate=False, may_grow=False, has_errors=True),
     "regimes": Family(regimes.draw, continuous=False, has_errors=True),
     "counts": Family(counts.draw, continuous=False, may_exponentiate=False, may_grow=False, may_be_noisy=False),
 }

@@ -5,7 +5,7 @@ import json
 import os
 import platform
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from fimjax.config import Config
 from fimjax.files import replacing
@@ -15,17 +15,24 @@ from fimjax.training.metrics import METRICS_FILE
 
 WEIGHTS = Path(__file__).parents[1] / "weights"
 
+Which = Literal["best", "latest"]
+
 LOG = "training.jsonl"
 """The metrics of all stages, a line each, that ship with the weights."""
 
 
-def bundle(run: Path, local: Path | None, folder: Path) -> None:
-    """Writes the best checkpoint of a run, with what made it: settings, seed, steps, hardware, time, and the log."""
-    config, params = load_params(run)
+def bundle(run: Path, local: Path | None, folder: Path, which: Which = "best") -> None:
+    """Writes a checkpoint of a run, with what made it: settings, seed, steps, hardware, time, and the log.
+
+    Args:
+        which: the checkpoint with the lowest validation loss, or the newest one, where losses do not compare: the prior
+            of a run may have changed on its way.
+    """
+    config, params = load_params(run, which)
     stages = [] if local is None else [("FIM-l", load_params(local)[0], local)]
     stages.append(("FIM", config, run))
     logs = {name: _read_log(path) for name, _, path in stages}
-    facts = [{"stage": name, **_facts(settings, logs[name])} for name, settings, _ in stages]
+    facts = [{"stage": name, **_facts(settings, logs[name], which)} for name, settings, _ in stages]
     about = {
         "hardware": f"{_processor()}, {os.cpu_count()} cores",
         "steps": sum(stage["steps"] for stage in facts),
@@ -42,10 +49,10 @@ def _read_log(run: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (run / METRICS_FILE).read_text().splitlines()]
 
 
-def _facts(config: Config, log: list[dict[str, Any]]) -> dict[str, Any]:
+def _facts(config: Config, log: list[dict[str, Any]], which: Which) -> dict[str, Any]:
     """What a stage took and what it came to."""
     validations = [line for line in log if line["phase"] == "validation"]
-    best = min(validations, key=lambda line: line["loss"])
+    best = min(validations, key=lambda line: line["loss"]) if which == "best" else validations[-1]
     training = [line for line in log if line["phase"] == "train"]
     series = config.training.batch_size * config.training.log_every
     return {
@@ -71,9 +78,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("run", type=Path, help="run of a FIM")
     parser.add_argument("--local", type=Path, help="run of the FIM-l that it began from")
+    parser.add_argument("--latest", action="store_true", help="the newest checkpoint instead of the best one")
     parser.add_argument("--out", type=Path, default=WEIGHTS / DEFAULT, help="folder of the weights")
     arguments = parser.parse_args()
-    bundle(arguments.run, arguments.local, arguments.out)
+    bundle(arguments.run, arguments.local, arguments.out, "latest" if arguments.latest else "best")
     size = sum(file.stat().st_size for file in arguments.out.iterdir()) / 1e6
     print(f"{arguments.out}: {size:.1f} MB")
 

@@ -1,4 +1,4 @@
-"""Random walk, local linear trend, regimes and counts."""
+"""Random walk, local linear trend, growth, regimes and counts."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fimjax.prior import counts, local_linear_trend, random_walk, regimes
+from fimjax.prior import counts, growing, local_linear_trend, random_walk, regimes
 from tests.prior.quick import quick_jit
 
 
@@ -24,7 +24,7 @@ def test_random_walk_increments_are_uncorrelated_and_drift():
     increments = np.diff(np.asarray(draws(random_walk.draw, 300).noisy, np.float64))
     assert abs(lag_one(increments)) < 0.02
     drift = increments.mean(axis=1)
-    assert (np.abs(drift) > 0.2).sum() > 20 and (np.abs(drift) < 0.1).sum() > 100
+    assert (np.abs(drift) > 0.2).sum() > 10 and (np.abs(drift) < 0.1).sum() > 100
     assert (np.abs(increments).max(axis=1) > 5.0).sum() > 30  # the heavy-tailed ones
 
 
@@ -59,6 +59,21 @@ def test_local_linear_trend_has_a_season_and_an_error():
     second = np.diff(np.asarray(path.clean, np.float64), n=2)
     seasonal = (second[:, 12:] * second[:, :-12]).mean(axis=1) / second.var(axis=1)
     assert 0.3 < (seasonal > 0.5).mean() < 0.8
+
+
+def test_compound_growth_ends_at_one():
+    np.testing.assert_allclose(
+        growing.compound(jnp.log(jnp.array([1.0, 2.0, 0.5, 4.0]))), [0.25, 0.5, 0.25, 1.0], rtol=1e-6
+    )
+
+
+def test_most_growth_goes_up_at_a_rate_that_wanders():
+    path = draws(growing.draw, 300, season=4)
+    clean, noisy = np.asarray(path.clean, np.float64), np.asarray(path.noisy, np.float64)
+    assert np.isfinite(noisy).all() and (noisy > 0).all()
+    by_year = np.log(clean[:, 4:]) - np.log(clean[:, :-4])  # without the season
+    assert 0.8 < (by_year[:, -200:].mean(axis=1) > 0).mean() < 0.97
+    assert (by_year[:, -200:].std(axis=1) > 0.2 * np.abs(by_year[:, -200:].mean(axis=1))).mean() > 0.6
 
 
 def test_two_state_chain_keeps_its_chances():

@@ -1,0 +1,42 @@
+"""Growth whose rate wanders: what incomes, populations and sales do from year to year."""
+
+import jax
+import jax.numpy as jnp
+from jax import random
+
+from fimjax.prior.distributions import innovations, log_uniform, normal
+from fimjax.prior.path import Path
+from fimjax.prior.regimes import mean_reversion
+from fimjax.prior.seasonal import repeat, seasonal_pattern
+
+GROWING = 0.9
+"""Share of the series that grow; the others shrink."""
+LOWEST = -20.0
+"""Least logarithm of a value, the last one's being zero."""
+
+
+def compound(rates_N: jax.Array) -> jax.Array:
+    """Levels [N] that grow by these rates (differences of logarithms), the last level being one."""
+    logarithms_N = jnp.cumsum(rates_N)
+    return jnp.exp((logarithms_N - logarithms_N[-1]).clip(LOWEST, -LOWEST))
+
+
+def draw(key: jax.Array, times_N: jax.Array, season: jax.Array) -> Path:
+    """A mean rate of 0.1 to 12 % a step; the rate reverts to it by 2 to 70 % a step and deviates by 0.2 to 2 times it.
+
+    Errors of 0.02 to 1 mean rates are on top, and in half of the series that have one a season of strength 0.02 to 0.5.
+    """
+    number_key, rate_key, error_key, pattern_key = random.split(key, 4)
+    n = times_N.shape[0]
+    size, sign, pull, restless, roughness, is_seasonal, swing = random.uniform(number_key, (7,))
+    mean = log_uniform(size, 0.001, 0.12)
+    pull = log_uniform(pull, 0.02, 0.7)
+    # A process that reverts by p a step with noise s has the deviation s / sqrt(1 - (1 - p)^2).
+    noise = mean * log_uniform(restless, 0.2, 2.0) * jnp.sqrt(1.0 - (1.0 - pull) ** 2)
+    rates_N = mean_reversion(jnp.full((n,), pull), jnp.full((n,), mean), noise * normal(random.uniform(rate_key, (n,))))
+    level_N = compound(jnp.where(sign < GROWING, rates_N, -rates_N))
+    strength = log_uniform(swing, 0.02, 0.5) * (is_seasonal < 0.5)
+    season_N = jnp.exp((strength * repeat(seasonal_pattern(pattern_key, season), season, n)).clip(-2.0, 2.0))
+    errors_N = mean * log_uniform(roughness, 0.02, 1.0) * innovations(error_key, n)
+    clean_N = level_N * season_N
+    return Path(clean=clean_N, noisy=clean_N * jnp.exp(errors_N.clip(-1.0, 1.0)))
