@@ -2,7 +2,7 @@
 
 from fimjax.config import Config, FIMLocalConfig, PriorConfig, PriorWeights, TrainingConfig
 
-NONE = dict.fromkeys("dataset_g smooth ets sarima local_linear_trend random_walk regimes counts".split(), 0.0)
+NONE = dict.fromkeys("dataset_g smooth ets sarima local_linear_trend random_walk growing regimes counts".split(), 0.0)
 LAB_PRIOR = PriorConfig(
     weights=PriorWeights(rbf=0.2, chebyshev=0.2, periodic=0.18, locally_periodic=0.18, linear_periodic=0.24, **NONE),
     group_size=16,  # so that eight devices can share a batch of 128
@@ -12,6 +12,7 @@ LAB_PRIOR = PriorConfig(
     max_window_steps=128,
     short_history=0.0,
     seasons=(1,),
+    growth=0.0,
     exponential=0.0,
     irregular=0.5,
     missing=1.0,

@@ -21,9 +21,11 @@ def get_config() -> Config:
             max_window_steps=32,
             short_history=0.0,
             seasons=(1,),
+            growth=0.0,
             exponential=0.3,
             max_missing=0.5,
             noise=1.0,
+            process_noise=1.0,
         ),
         training=TrainingConfig(
             steps=500,

@@ -45,7 +45,7 @@ def test_sizes():
         "paper_fim_local": 22_465_281,
         "paper_fim": 22_465_281 + 27_456_256,
         "small_fim_local": 194_220,
-        "small_fim": 194_220 + 484_334,
+        **dict.fromkeys(["small_fim", "small_fim_early", "small_fim_late"], 194_220 + 484_334),
         "first_fim": 659_250,
         "frozen_fim_local": 350_745,
         "frozen_fim": 350_745 + 527_376,
@@ -55,11 +55,9 @@ def test_sizes():
     }
 
 
-@pytest.mark.parametrize("name", ["paper", "small", "tiny"])
+@pytest.mark.parametrize("name", ["paper", "small", "frozen", "tiny"])
 def test_pairs_fit_together(name):
-    local, fim = (load_config(path) for path in FILES[0].parent.glob(f"{name}_fim*.py"))
-    if isinstance(local.model, FIMConfig):
-        local, fim = fim, local
+    local, fim = (load_config(FILES[0].parent / f"{name}_{part}.py") for part in ("fim_local", "fim"))
     assert fim.model.local == local.model
     assert (fim.prior.windows, fim.prior.slots) == (local.prior.windows, local.prior.slots)
 
