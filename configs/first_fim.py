@@ -13,8 +13,6 @@ WEIGHTS = PriorWeights(
     ets=8.0,
     local_linear_trend=2.0,
     random_walk=2.0,
-    growing=0.0,
-    sarima=4.0,
 )
 SEASONS = (1, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 12, 12, 12, 12, 13, 24, 24, 48, 52, 52, 96, 168)
 
