@@ -11,14 +11,14 @@ from fimjax.prior.seasonal import repeat, seasonal_pattern
 
 GROWING = 0.9
 """Share of the series that grow; the others shrink."""
-LOWEST = -20.0
-"""Least logarithm of a value, the last one's being zero."""
+LOGARITHMS = (-20.0, 10.0)
+"""Bounds of a value's logarithm, the last one's being zero."""
 
 
 def compound(rates_N: jax.Array) -> jax.Array:
     """Levels [N] that grow by these rates (differences of logarithms), the last level being one."""
     logarithms_N = jnp.cumsum(rates_N)
-    return jnp.exp((logarithms_N - logarithms_N[-1]).clip(LOWEST, -LOWEST))
+    return jnp.exp((logarithms_N - logarithms_N[-1]).clip(*LOGARITHMS))
 
 
 def draw(key: jax.Array, times_N: jax.Array, season: jax.Array) -> Path:

@@ -155,10 +155,10 @@ def test_another_key_or_group_compiles_nothing_anew():
 
 def test_family_counts_fill_the_group_by_largest_remainder():
     equal = only(**dict.fromkeys(FAMILIES, 1.0))
-    for size in (13, 32, 100):
+    for size in (len(FAMILIES), 32, 100):
         counts = family_counts(equal, size)
         assert sum(counts.values()) == size and max(counts.values()) - min(counts.values()) <= 1
-    assert list(family_counts(equal, 13)) == list(FAMILIES)
+    assert list(family_counts(equal, len(FAMILIES))) == list(FAMILIES)
     assert family_counts(PriorWeights(), 32) == dataclasses.asdict(PriorWeights())  # the default needs no rounding
     counts = family_counts(only(ets=5.0, sarima=3.0, counts=2.0), 11)  # quotas 5.5, 3.3, 2.2
     assert (counts["ets"], counts["sarima"], counts["counts"], counts["rbf"]) == (6, 3, 2, 0)

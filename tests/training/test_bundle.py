@@ -34,7 +34,7 @@ def runs(tmp_path, monkeypatch):
             for step, loss in zip(steps, (0.25, 0.5, 0.125))
         ]
         (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    monkeypatch.setattr(module, "load_params", found.__getitem__)
+    monkeypatch.setattr(module, "load_params", lambda run, which="best": found[run])
     return found
 
 
@@ -51,3 +51,14 @@ def test_a_bundle_holds_the_parameters_and_the_story_of_both_stages(runs, tmp_pa
     assert "cores" in about["hardware"]
     log = [json.loads(line) for line in (tmp_path / "weights" / "training.jsonl").read_text().splitlines()]
     assert [line["stage"] for line in log] == ["FIM-l"] * 5 + ["FIM"] * 5
+
+
+def test_the_newest_checkpoint_has_its_own_figures(runs, tmp_path, monkeypatch):
+    asked = []
+    load = module.load_params
+    monkeypatch.setattr(module, "load_params", lambda run, which: asked.append(which) or load(run, which))
+    bundle(tmp_path / "fim", None, tmp_path / "weights", "latest")
+    (fim,) = load_pretrained(tmp_path / "weights")[2]["stages"]
+    log = [json.loads(line) for line in (tmp_path / "weights" / "training.jsonl").read_text().splitlines()]
+    newest = [line for line in log if line["phase"] == "validation"][-1]
+    assert asked == ["latest"] and (fim["best_step"], fim["validation_loss"]) == (newest["step"], newest["loss"])
