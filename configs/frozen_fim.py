@@ -3,10 +3,11 @@
 import dataclasses
 
 from configs.frozen_fim_local import get_config as local_config
+from configs.small_fim import get_config as small_config
 from fimjax.config import Config, FIMConfig
 
 
 def get_config() -> Config:
     local = local_config()
     model = FIMConfig(local=local.model, windows=local.prior.windows, heads=4, layers=4)
-    return dataclasses.replace(local, model=model, prior=dataclasses.replace(local.prior, missing=0.5))
+    return dataclasses.replace(local, model=model, prior=small_config().prior)

@@ -71,9 +71,9 @@ class PriorConfig:
     """Fewest steps of history."""
     short_history: float = 0.6
     """Share of series whose history is cut short, to a length anywhere from min_context up."""
-    seasons: tuple[int, ...] = (
-        *(1, 1, 1, 1, 2, 3, 4, 4, 4, 5, 6, 7, 7, 12, 12, 12, 12, 12, 13, 24, 24, 24, 48, 52, 52, 96, 168),
-    )
+    seasons: tuple[int, ...] = (1,) * 4 + (2, 3) + (4,) * 3 + (5, 6, 7, 7) + (12,) * 5 + (13,) + (24,) * 3 + (
+        48, 52, 52, 96, 168
+    )  # fmt: skip
     """Season lengths in steps, drawn with equal chance; repeat one to make it likelier."""
     matched_windows: float = 0.0
     """Share of the seasonal series whose windows last half a season to three of them."""

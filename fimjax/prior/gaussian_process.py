@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import random
 
-from fimjax.prior.distributions import beta, leaning_normal, log_uniform, normal
+from fimjax.prior.distributions import beta, log_uniform, normal
 from fimjax.prior.path import Path, exact
 from fimjax.prior.waves import add_waves, smooth_waves
 
@@ -116,5 +116,5 @@ def draw_linear_periodic(key: jax.Array, times_N: jax.Array, season: jax.Array) 
     scale_key, line_key, path_key = random.split(key, 3)
     span, period, roughness = _draw_scales(scale_key, times_N, season)
     size, scale = random.uniform(line_key, (2,))
-    slope = leaning_normal(size) * log_uniform(scale, 1.0, 4.0) / span
+    slope = normal(size) * log_uniform(scale, 1.0, 4.0) / span
     return exact(periodic_waves(path_key, times_N, period, roughness) + slope * (times_N - times_N[0]))

@@ -14,7 +14,7 @@ RISE_RANGE = (0.5, 8.0)
 """How far steady growth takes a series from its first step to its last, in deviations of what it is added to."""
 GROWTH_RANGE = (0.03, 0.8)
 """Deviation of the logarithm of an exponentiated series."""
-GROWING = 0.85
+RISING = 0.85
 """Share of steady growth that goes up."""
 MAX_EXPONENT = 6.0
 MULTIPLICATIVE_SHARE = 0.2
@@ -102,7 +102,7 @@ def draw_values(
     grows, way, extent = numbers[8:]
 
     rise = (
-        jnp.where(way < GROWING, 1.0, -1.0)
+        jnp.where(way < RISING, 1.0, -1.0)
         * log_uniform(extent, *RISE_RANGE)
         * spread_of(path.noisy, exists_N).deviation
     )
