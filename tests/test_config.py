@@ -52,6 +52,14 @@ def test_sizes():
         "tiny_fim_local": 49_009,
         "tiny_fim": 49_009 + 58_442,
         "tiny_deeponet": 59_169,
+        "nbeats": 8_229_984,
+        "mqcnn": 61_469,
+        "patchtst": 844_250,
+        "chronos_bolt": 8_652_672,
+        "small_nbeats": 660_288,
+        "small_mqcnn": 627_361,
+        "small_patchtst": 674_498,
+        "small_chronos_bolt": 673_600,
     }
 
 

@@ -6,24 +6,40 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fimjax.config.errors import ConfigError, require
-from fimjax.config.models import DeepONetConfig, FIMConfig, FIMLocalConfig, ModelConfig
+from fimjax.config.grid_models import (
+    ChronosBoltConfig,
+    GridConfig,
+    GridModelConfig,
+    MQCNNConfig,
+    NBEATSConfig,
+    PatchTSTConfig,
+)
+from fimjax.config.models import DeepONetConfig, FIMConfig, FIMLocalConfig
 from fimjax.config.prior import MAX_SEASON, PriorConfig, PriorWeights
 from fimjax.config.training import TrainingConfig
 
 __all__ = [
     "MAX_SEASON",
+    "ChronosBoltConfig",
     "Config",
     "ConfigError",
     "DeepONetConfig",
     "FIMConfig",
     "FIMLocalConfig",
+    "GridConfig",
+    "GridModelConfig",
+    "MQCNNConfig",
     "ModelConfig",
+    "NBEATSConfig",
+    "PatchTSTConfig",
     "PriorConfig",
     "PriorWeights",
     "TrainingConfig",
     "from_dict",
     "to_dict",
 ]
+
+ModelConfig = FIMLocalConfig | FIMConfig | DeepONetConfig | GridModelConfig
 
 
 @dataclass(frozen=True)
@@ -45,7 +61,13 @@ class Config:
                 self.prior.slots <= self.model.sensors,
                 f"model.sensors: {self.model.sensors} is less than prior.slots {self.prior.slots}",
             )
-        elif self.training.attention == "cudnn":
+        if isinstance(self.model, GridConfig):
+            require(
+                self.prior.max_window_steps <= self.model.horizon,
+                f"model.horizon: {self.model.horizon} is less than prior.max_window_steps "
+                f"{self.prior.max_window_steps}",
+            )
+        if isinstance(self.model, FIMConfig | FIMLocalConfig) and self.training.attention == "cudnn":
             require_fused_heads(self.model, "model.")
 
 

@@ -140,6 +140,3 @@ class DeepONetConfig:
     def __post_init__(self):
         require(min(self.sensors, self.width, self.features, self.layers) > 0, "DeepONet's sizes must be positive")
         require_levels(self.quantile_levels, "quantile_levels")
-
-
-ModelConfig = FIMLocalConfig | FIMConfig | DeepONetConfig

@@ -1,0 +1,27 @@
+"""MQCNN at the size of small_fim, to race it: same prior, same optimiser, same knowledge of the season."""
+
+import dataclasses
+
+from configs.small_fim import LEVELS
+from configs.small_fim import get_config as get_fim
+from fimjax.config import Config, MQCNNConfig
+
+
+def get_config() -> Config:
+    fim = get_fim()
+    model = MQCNNConfig(
+        quantile_levels=LEVELS,
+        season_harmonics=8,
+        from_last=True,
+        context=128,
+        horizon=64,
+        dilations=(1, 2, 4, 8, 16, 32, 64),
+        channels=96,
+        future_width=64,
+        agnostic_width=128,
+        specific_width=40,
+    )
+    training = dataclasses.replace(
+        fim.training, steps=15_000, log_every=100, validate_every=500, point_room=1.0, query_room=1.0
+    )
+    return Config(model=model, prior=fim.prior, training=training)

@@ -1,0 +1,24 @@
+"""NBEATS at the size of small_fim, to race it: same prior, same optimiser, same knowledge of the season."""
+
+import dataclasses
+
+from configs.small_fim import LEVELS
+from configs.small_fim import get_config as get_fim
+from fimjax.config import Config, NBEATSConfig
+
+
+def get_config() -> Config:
+    fim = get_fim()
+    model = NBEATSConfig(
+        quantile_levels=LEVELS,
+        season_harmonics=8,
+        from_last=True,
+        context=144,
+        horizon=64,
+        blocks=1,
+        width=128,
+    )
+    training = dataclasses.replace(
+        fim.training, steps=74_000, log_every=500, validate_every=2_000, point_room=1.0, query_room=1.0
+    )
+    return Config(model=model, prior=fim.prior, training=training)
