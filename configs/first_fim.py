@@ -10,6 +10,8 @@ WEIGHTS = PriorWeights(
     linear_periodic=2.0,
     dataset_g=2.0,
     smooth=5.0,
+    sarima=4.0,
+    growing=0.0,
     ets=8.0,
     local_linear_trend=2.0,
     random_walk=2.0,
@@ -22,6 +24,12 @@ def get_config() -> Config:
     local = dataclasses.replace(small.model.local, polynomials=False, time_waves=12, season_harmonics=3)
     model = dataclasses.replace(small.model, local=local, anchor_heads=0, placed_points=False)
     prior = dataclasses.replace(
-        small.prior, weights=WEIGHTS, seasons=SEASONS, matched_windows=0.0, growth=0.0, process_noise=1.0
+        small.prior,
+        weights=WEIGHTS,
+        seasons=SEASONS,
+        matched_windows=0.0,
+        growth=0.0,
+        long_step_growth=0.0,
+        process_noise=1.0,
     )
     return Config(model, prior, dataclasses.replace(small.training, spread_power=0.0))

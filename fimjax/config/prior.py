@@ -26,18 +26,18 @@ class PriorWeights:
     """Chebyshev expansions with decaying coefficients."""
     dataset_g: float = 1.0
     """The nine signals of Dataset G and their combinations."""
-    smooth: float = 4.0
+    smooth: float = 3.0
     """Smooth process plus season plus trend plus noise."""
-    ets: float = 9.0
+    ets: float = 8.0
     """Exponential smoothing in all its additive and multiplicative forms."""
-    sarima: float = 4.0
+    sarima: float = 3.0
     """Seasonal ARIMA by sampled poles."""
     local_linear_trend: float = 3.0
     """Level and slope that both wander."""
     random_walk: float = 4.0
     """Random walk with drift."""
-    growing: float = 0.0
-    """Growth at a rate that wanders; it helps yearly series and harms others (docs/accuracy.md)."""
+    growing: float = 3.0
+    """Growth at a rate that wanders."""
     regimes: float = 1.0
     """Level shifts and regimes that switch."""
     counts: float = 1.0
@@ -71,7 +71,7 @@ class PriorConfig:
     """Fewest steps of history."""
     short_history: float = 0.6
     """Share of series whose history is cut short, to a length anywhere from min_context up."""
-    seasons: tuple[int, ...] = (1,) * 4 + (2, 3) + (4,) * 3 + (5, 6, 7, 7) + (12,) * 5 + (13,) + (24,) * 3 + (
+    seasons: tuple[int, ...] = (1,) * 7 + (2, 3) + (4,) * 3 + (5, 6, 7, 7) + (12,) * 5 + (13,) + (24,) * 3 + (
         48, 52, 52, 96, 168
     )  # fmt: skip
     """Season lengths in steps, drawn with equal chance; repeat one to make it likelier."""
@@ -81,6 +81,8 @@ class PriorConfig:
     """Share of series whose season length is not told (reported as 1)."""
     growth: float = 0.3
     """Share of series with steady growth on top, which most of what people count and sell has."""
+    long_step_growth: float = 0.8
+    """The same share where a season has four steps or fewer: from year to year growth shows more than by the hour."""
     exponential: float = 0.6
     """Share of series that are exponentiated after scaling: growth and seasons become multiplicative."""
     irregular: float = 0.2
@@ -113,7 +115,7 @@ class PriorConfig:
             f"seasons: lengths must lie between 1 and {MAX_SEASON}",
         )
         of_layout = ("short_history", "matched_windows", "hidden_season", "irregular", "missing")
-        of_values = ("growth", "exponential", "noise", "process_noise", "outliers")
+        of_values = ("growth", "long_step_growth", "exponential", "noise", "process_noise", "outliers")
         for name in of_layout + of_values:
             require(0 <= getattr(self, name) <= 1, f"{name}: {getattr(self, name)} is not a share in [0, 1]")
         require(0 <= self.max_missing < 1, "max_missing: must lie in [0, 1)")

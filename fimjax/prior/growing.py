@@ -22,21 +22,26 @@ def compound(rates_N: jax.Array) -> jax.Array:
 
 
 def draw(key: jax.Array, times_N: jax.Array, season: jax.Array) -> Path:
-    """A mean rate of 0.1 to 12 % a step; the rate reverts to it by 2 to 70 % a step and deviates by 0.2 to 2 times it.
+    """A mean rate of 0.5 to 15 % a season, from which the rate deviates by 0.3 to 4 times it, reverting by 2 to 70 % a
+    step.
 
-    Errors of 0.02 to 1 mean rates are on top, and in half of the series that have one a season of strength 0.02 to 0.5.
+    A season is a year more often than not, and growth is a matter of years: a step of a longer season grows less, and
+    its rate is the more restless for it. Errors of 0.02 to 2 mean rates are on top, and in half of the series that have
+    one a season of strength 0.02 to 0.5.
     """
     number_key, rate_key, error_key, pattern_key = random.split(key, 4)
     n = times_N.shape[0]
     size, sign, pull, restless, roughness, is_seasonal, swing = random.uniform(number_key, (7,))
-    mean = log_uniform(size, 0.001, 0.12)
+    length = season.astype(jnp.float32)
+    mean = log_uniform(size, 0.005, 0.15) / length
     pull = log_uniform(pull, 0.02, 0.7)
     # A process that reverts by p a step with noise s has the deviation s / sqrt(1 - (1 - p)^2).
-    noise = mean * log_uniform(restless, 0.2, 2.0) * jnp.sqrt(1.0 - (1.0 - pull) ** 2)
+    deviation = mean * log_uniform(restless, 0.3, 4.0) * jnp.sqrt(length)
+    noise = deviation * jnp.sqrt(1.0 - (1.0 - pull) ** 2)
     rates_N = mean_reversion(jnp.full((n,), pull), jnp.full((n,), mean), noise * normal(random.uniform(rate_key, (n,))))
     level_N = compound(jnp.where(sign < GROWING, rates_N, -rates_N))
     strength = log_uniform(swing, 0.02, 0.5) * (is_seasonal < 0.5)
     season_N = jnp.exp((strength * repeat(seasonal_pattern(pattern_key, season), season, n)).clip(-2.0, 2.0))
-    errors_N = mean * log_uniform(roughness, 0.02, 1.0) * innovations(error_key, n)
+    errors_N = mean * jnp.sqrt(length) * log_uniform(roughness, 0.02, 2.0) * innovations(error_key, n)
     clean_N = level_N * season_N
     return Path(clean=clean_N, noisy=clean_N * jnp.exp(errors_N.clip(-1.0, 1.0)))

@@ -10,7 +10,7 @@ from fimjax.config import PriorConfig
 from fimjax.prior.distributions import innovations, log_uniform, normal, uniform
 from fimjax.prior.path import Path
 
-RISE_RANGE = (0.5, 8.0)
+RISE_RANGE = (0.5, 20.0)
 """How far steady growth takes a series from its first step to its last, in deviations of what it is added to."""
 GROWTH_RANGE = (0.03, 0.8)
 """Deviation of the logarithm of an exponentiated series."""
@@ -22,6 +22,8 @@ MULTIPLICATIVE_SHARE = 0.2
 MAX_FACTOR_EXPONENT = 2.0
 STRIDES = (2, 3, 4)
 MIN_DEVIATION = 1e-3
+LONG_STEPS = 4
+"""Steps of a season up to which they count as long ones: years, quarters."""
 
 
 class Spread(NamedTuple):
@@ -84,6 +86,7 @@ def draw_values(
     path: Path,
     exists_N: jax.Array,
     steps_KT: jax.Array,
+    season: jax.Array,
     may_exponentiate: jax.Array,
     may_grow: jax.Array,
     noise: jax.Array,
@@ -106,7 +109,8 @@ def draw_values(
         * log_uniform(extent, *RISE_RANGE)
         * spread_of(path.noisy, exists_N).deviation
     )
-    path = add_growth(path, exists_N, rise * (may_grow & (grows < config.growth)))
+    share = jnp.where(season <= LONG_STEPS, config.long_step_growth, config.growth)
+    path = add_growth(path, exists_N, rise * (may_grow & (grows < share)))
     is_exponential = may_exponentiate & (is_exponential < config.exponential)
     exponentials = exponentiate(path, spread_of(path.noisy, exists_N), log_uniform(growth, *GROWTH_RANGE))
     path = jax.tree.map(lambda a, b: jnp.where(is_exponential, a, b), exponentials, path)

@@ -110,7 +110,7 @@ def _observe(
     value_key, slot_key, gap_key, season_key = random.split(key, 4)
     slots = assign_slots(slot_key, layout, config)
     values = observation.draw_values(
-        value_key, path, exists(layout), slots.steps, may_exponentiate, may_grow, noise, config
+        value_key, path, exists(layout), slots.steps, layout.season, may_exponentiate, may_grow, noise, config
     )
     observed_KT = observation.draw_observed(gap_key, slots.steps, config)
     return Sample(

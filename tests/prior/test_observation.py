@@ -15,23 +15,23 @@ from fimjax.prior.path import Path, exact
 from tests.prior.quick import quick_jit
 
 N = 400
-QUIET = PriorConfig(growth=0.0, exponential=0.0, noise=0.0, outliers=0.0, missing=0.0)
+QUIET = PriorConfig(growth=0.0, long_step_growth=0.0, exponential=0.0, noise=0.0, outliers=0.0, missing=0.0)
 EVERYWHERE = jnp.ones(N, bool)
 EACH_STEP = jnp.arange(N)
 WAVE = jnp.sin(jnp.arange(N) / 7.0) * 3.0 + 20.0
 
 
 @functools.partial(quick_jit, static_argnames="config")
-def measure_all(keys, path, may_exponentiate, may_grow, noise, config):
+def measure_all(keys, path, season, may_exponentiate, may_grow, noise, config):
     draw = functools.partial(observation.draw_values, config=config)
-    draw_all = jax.vmap(draw, in_axes=(0, *[None] * 6))
-    return draw_all(keys, path, EVERYWHERE, EACH_STEP, may_exponentiate, may_grow, noise)
+    draw_all = jax.vmap(draw, in_axes=(0, *[None] * 7))
+    return draw_all(keys, path, EVERYWHERE, EACH_STEP, season, may_exponentiate, may_grow, noise)
 
 
-def measure(config, number=500, path=None, may_exponentiate=True, may_grow=True, noise=1.0):
+def measure(config, number=500, path=None, may_exponentiate=True, may_grow=True, noise=1.0, season=12):
     path = exact(WAVE) if path is None else path
     keys = jax.random.split(jax.random.key(0), number)
-    values = measure_all(keys, path, may_exponentiate, may_grow, noise, config)
+    values = measure_all(keys, path, season, may_exponentiate, may_grow, noise, config)
     return jax.tree.map(np.asarray, values)
 
 
@@ -65,6 +65,13 @@ def test_steady_growth_is_mostly_up_in_its_share():
     assert low * 0.99 <= np.abs(rises).min() and np.abs(rises).max() <= high * 1.01
     assert np.abs(np.diff(added, n=2)).max() < 1e-3  # straight
     assert (measure(config, may_grow=False).clean == np.asarray(WAVE)).all()
+
+
+@pytest.mark.parametrize("season, share", [(1, 0.8), (4, 0.8), (5, 0.1), (168, 0.1)])
+def test_long_steps_grow_more_often(season, share):
+    config = dataclasses.replace(QUIET, growth=0.1, long_step_growth=0.8)
+    grown = (measure(config, season=season).clean != np.asarray(WAVE)).any(axis=1)
+    assert abs(grown.mean() - share) < 0.06
 
 
 def test_exponentiation_is_of_the_standardised_path():
@@ -124,7 +131,7 @@ def test_values_at_chosen_steps_are_those_of_the_path_with_noise_of_its_spread()
     config, number = dataclasses.replace(QUIET, noise=1.0), 20_000
 
     def draw(key):
-        return observation.draw_values(key, exact(WAVE), EVERYWHERE, steps, False, False, 1.0, config)
+        return observation.draw_values(key, exact(WAVE), EVERYWHERE, steps, 12, False, False, 1.0, config)
 
     path = quick_jit(jax.vmap(draw))(jax.random.split(jax.random.key(6), number))
     np.testing.assert_array_equal(path.clean, np.broadcast_to(WAVE[steps], (number, 2, 3)))
