@@ -18,9 +18,10 @@ from fimjax.evaluation.catalog import EvaluationError, is_known
 from fimjax.evaluation.datasets import Dataset
 from fimjax.evaluation.forecasts import LEVELS, Forecasts, level_column
 from fimjax.evaluation.published import has_seen
+from fimjax.weights import bundled_folders
 
 BUNDLED = "fim"
-"""The model whose weights ship with fimjax."""
+"""The default model among those whose weights ship with fimjax."""
 
 
 class ForecastingInterface(Protocol):
@@ -62,9 +63,9 @@ def find_contenders(
 ) -> list[Contender]:
     """Contenders by name of a statistical model, or by `label=target`, or by target alone.
 
-    A target is `fim` for the bundled weights, the folder of a training run or of saved weights, or
-    `package.module:object` with the forecasting interface (or a class or function that makes one when called without
-    arguments).
+    A target is `fim` for the default weights, the name of others that ship, the folder of a training run or of saved
+    weights, or `package.module:object` with the forecasting interface (or a class or function that makes one when
+    called without arguments).
     """
     contenders = []
     for spec in specs:
@@ -98,12 +99,13 @@ def _split(spec: str) -> tuple[str, str]:
 
 
 def _load(spec: str, target: str, statistical: tuple[str, ...]) -> ForecastingInterface:
-    if ":" not in target and target != BUNDLED and not Path(target).is_dir():
+    ours = (BUNDLED, *bundled_folders())
+    if ":" not in target and target not in ours and not Path(target).is_dir():
         raise EvaluationError(
-            f"model {spec!r} is unknown: neither {BUNDLED}, nor {', '.join(statistical)}, nor a folder, nor "
+            f"model {spec!r} is unknown: neither {', '.join(ours)}, nor {', '.join(statistical)}, nor a folder, nor "
             "package.module:object"
         )
-    if target == BUNDLED or Path(target).is_dir():
+    if target in ours or Path(target).is_dir():
         # Here, for JAX takes seconds to import, and statistical models do without.
         from fimjax.forecasting.forecaster import Forecaster
 

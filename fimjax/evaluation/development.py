@@ -22,6 +22,7 @@ from fimjax.evaluation.forecasts import LEVELS, Forecasts, level_column
 from fimjax.evaluation.metrics import geometric_mean
 from fimjax.evaluation.sampling import take_sample
 from fimjax.evaluation.scoring import score, yardsticks
+from fimjax.files import replacing
 from fimjax.forecasting.forecaster import Forecaster
 from fimjax.forecasting.pretrained import PretrainedError
 
@@ -127,12 +128,14 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder of the data (default: FIMJAX_DATA, or the user's cache)")
     parser.add_argument("--views", nargs="+", default=["plain"], help="looks at each series that are averaged")
     parser.add_argument("--dates", action="store_true", help="compare forecasts by steps with those by dated frames")
+    parser.add_argument("--output", type=Path, help="where to write the figures of all models, as CSV")
     arguments = parser.parse_args()
     try:
         parts = {
             name: take_sample(development_part(load_dataset(name, arguments.data)), arguments.sample)
             for name in arguments.datasets
         }
+        found = []
         for path in arguments.model:
             model = Forecaster.from_pretrained(path, views=arguments.views)
             look = compare_ways if arguments.dates else measure
@@ -140,6 +143,10 @@ def main() -> int:
             print(f"{path or model.name}\n{rows.astype({'series': int}).to_string(float_format='{:.4g}'.format)}")
             if not arguments.dates:
                 print(summarise(rows), flush=True)
+            found.append(rows.rename_axis("dataset").reset_index().assign(model=path or model.name))
+        if arguments.output:
+            with replacing(arguments.output) as scratch:
+                pd.concat(found).to_csv(scratch, index=False, float_format="%.6g")
     except (EvaluationError, PretrainedError, ValueError) as error:
         print(f"development: {error}", file=sys.stderr)
         return 2

@@ -11,9 +11,10 @@ import jax
 import jax.numpy as jnp
 from jax import export
 
-from fimjax.config import Config, FIMConfig
+from fimjax.config import Config
 from fimjax.files import replacing
 from fimjax.forecasting.program import Params, forecast_windows
+from fimjax.models import forecasts
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 """What an artefact can be lowered for, whatever this machine has; jax.export takes any word for a platform."""
@@ -32,7 +33,7 @@ def export_forecast(
     season [b] int32 and query_times [b, h] float32, as `forecast_windows` does, and gives [b, h, L] float32.
 
     Args:
-        config, params: a FIM, as `load_pretrained` gives it.
+        config, params: of a model that forecasts, as `load_pretrained` gives them.
         path: the file to write.
         points: room for observations of each series; shorter series are masked.
         h: query times of each series.
@@ -42,7 +43,7 @@ def export_forecast(
         ArtefactError: if flatbuffers is missing.
     """
     _require_flatbuffers()
-    if not isinstance(config.model, FIMConfig):
+    if not forecasts(config.model):
         raise ValueError(f"a {type(config.model).__name__} does not forecast; give a FIM")
     if points < 1 or h < 1:
         raise ValueError(f"points={points} and h={h}: both must be at least 1")

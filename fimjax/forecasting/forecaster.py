@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from fimjax.config import Config, FIMConfig
+from fimjax.config import Config
 from fimjax.forecasting.asking import Asked, answers_to, check_distance, in_steps
 from fimjax.forecasting.backtest import Split, all_splits, last_splits
 from fimjax.forecasting.cache import use_compile_cache
@@ -24,6 +24,7 @@ from fimjax.forecasting.panel import InputError, check_count
 from fimjax.forecasting.pretrained import PretrainedError, load_pretrained, save_pretrained
 from fimjax.forecasting.program import Params, forecast_windows
 from fimjax.forecasting.views import View, read_views
+from fimjax.models import forecasts, model_name
 from fimjax.nn.head import head_size, median_index
 
 Level = Sequence[float] | float | None
@@ -59,11 +60,12 @@ class Forecaster:
     views: tuple[View, ...] = (View(),)
     """How each series is shown to the model; answers of several views are averaged."""
 
-    def __init__(self, config: Config, params: Params, about: dict | None = None, name: str = "FIM"):
-        if not isinstance(config.model, FIMConfig):
+    def __init__(self, config: Config, params: Params, about: dict | None = None, name: str | None = None):
+        if not forecasts(config.model):
             raise PretrainedError(f"a {type(config.model).__name__} does not forecast; give the run of a FIM")
         use_compile_cache()
-        self.config, self.params, self.about, self.name = config, params, about or {}, name
+        self.config, self.params, self.about = config, params, about or {}
+        self.name = model_name(config.model) if name is None else name
 
     @classmethod
     def from_pretrained(
@@ -346,7 +348,7 @@ class Forecaster:
 
     def _known(self, inputs: Inputs, splits: list[Split]) -> Iterator[Asked]:
         """What each split knows and asks: of long series, only rows that the model can reach."""
-        reach = (self.config.model.windows - 1) * self.config.prior.max_window_steps
+        reach = (self.config.prior.windows - 1) * self.config.prior.max_window_steps
         ids, values, positions = inputs.panel.ids, inputs.panel.values, inputs.positions()
         observed = [np.flatnonzero(np.isfinite(x)) for x in values]
         for s in splits:

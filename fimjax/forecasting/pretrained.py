@@ -4,7 +4,6 @@ import functools
 import hashlib
 import json
 from importlib.metadata import version
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
@@ -14,23 +13,24 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
-from fimjax.config import Config, FIMConfig, from_dict, to_dict
+from fimjax.config import Config, ModelConfig, from_dict, to_dict
 from fimjax.files import replacing
 from fimjax.forecasting.program import Params
-from fimjax.models import build_model, count_params, init_params
+from fimjax.models import build_model, count_params, forecasts, init_params
+from fimjax.weights import CONFIG, bundled_folders
 
-CONFIG, WEIGHTS = "config.json", "model.safetensors"
+WEIGHTS = "model.safetensors"
 
 DEFAULT = "fim-small"
 """The bundled model that a forecaster uses unless it is told otherwise."""
 
 
 class PretrainedError(RuntimeError):
-    """A model that is not there, not whole, or not a FIM; the message names the file and what is wrong in it."""
+    """A model that is not there, not whole, or does not forecast; the message names the file and what is wrong."""
 
 
 def save_pretrained(folder: Path | str, config: Config, params: Params, about: dict[str, Any]) -> None:
-    """Writes a trained FIM as config.json and model.safetensors, in place of those that are there.
+    """Writes a trained forecaster as config.json and model.safetensors, in place of those that are there.
 
     Args:
         folder: made if it is missing.
@@ -56,7 +56,7 @@ def save_pretrained(folder: Path | str, config: Config, params: Params, about: d
 
 
 def load_pretrained(source: str | Path | None = None) -> tuple[Config, Params, dict[str, Any]]:
-    """A trained FIM.
+    """A trained forecaster: a FIM, or a network on a regular grid.
 
     Args:
         source: the name of a bundled model, a folder that `save_pretrained` wrote, or that of a training run, whose
@@ -68,9 +68,9 @@ def load_pretrained(source: str | Path | None = None) -> tuple[Config, Params, d
         for a training run.
 
     Raises:
-        PretrainedError: if it is not there, not whole, or not a FIM.
+        PretrainedError: if it is not there, not whole, or does not forecast.
     """
-    names = _bundled_folders()
+    names = bundled_folders()
     if source is None and DEFAULT not in names:
         raise PretrainedError(
             f"this version of fimjax has no bundled weights {DEFAULT!r}: "
@@ -93,12 +93,7 @@ def load_pretrained(source: str | Path | None = None) -> tuple[Config, Params, d
 
 def bundled() -> dict[str, dict[str, Any]]:
     """The models that ship with fimjax: what is known of how each came about, by name."""
-    return {name: _read_config(folder)[1] for name, folder in _bundled_folders().items()}
-
-
-def _bundled_folders() -> dict[str, Traversable]:
-    inside = sorted(files("fimjax.weights").iterdir(), key=lambda entry: entry.name)
-    return {folder.name: folder for folder in inside if folder.joinpath(CONFIG).is_file()}
+    return {name: _read_config(folder)[1] for name, folder in bundled_folders().items()}
 
 
 def _is_run(folder: Path) -> bool:
@@ -113,7 +108,7 @@ def _read_run(folder: Path) -> tuple[Config, Params, dict[str, Any]]:
         config, params = load_params(folder)
     except Exception as error:  # Orbax has a kind of its own for everything that can be missing or damaged
         raise PretrainedError(f"{folder}: the run cannot be read ({_first_line(error)})") from error
-    _require_fim(folder, config)
+    _require_forecaster(folder, config)
     return config, params, {}
 
 
@@ -158,7 +153,7 @@ def _read_config(folder: Traversable) -> tuple[Config, dict[str, Any]]:
         raise PretrainedError(f"{path}: not a config of this version of fimjax ({_first_line(error)})") from error
     if not isinstance(config, Config):
         raise PretrainedError(f"{path}: kind: {type(config).__name__} is not the config of a training run")
-    _require_fim(path, config)
+    _require_forecaster(path, config)
     return config, about
 
 
@@ -172,15 +167,15 @@ def _read_bytes(folder: Traversable, name: str) -> bytes:
         raise PretrainedError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _require_fim(path: Traversable, config: Config) -> None:
-    if not isinstance(config.model, FIMConfig):
+def _require_forecaster(path: Traversable, config: Config) -> None:
+    if not forecasts(config.model):
         raise PretrainedError(f"{path}: model: a {type(config.model).__name__} does not forecast; give a FIM")
 
 
 def _shapes(folder: Traversable, config: Config) -> Params:
-    """What a FIM of this config has for parameters."""
+    """What a model of this config has for parameters."""
     path = folder.joinpath(CONFIG)
-    _require_fim(path, config)
+    _require_forecaster(path, config)
     try:
         return _trace_shapes(config.model)
     except (ValueError, TypeError) as error:  # a size that is not a whole number gets this far
@@ -188,7 +183,7 @@ def _shapes(folder: Traversable, config: Config) -> Params:
 
 
 @functools.cache
-def _trace_shapes(model: FIMConfig) -> Params:
+def _trace_shapes(model: ModelConfig) -> Params:
     return jax.eval_shape(lambda: init_params(build_model(model), jax.random.key(0)))
 
 

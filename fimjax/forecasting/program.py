@@ -31,7 +31,7 @@ def forecast_windows(
     """Forecasts B series, each cut into the model's windows from its last observation backwards.
 
     Args:
-        config, params: a FIM.
+        config, params: a FIM, or another model that forecasts.
         times, values, mask: [B, N], times in regular steps, in any order.
         steps: [B], steps that each window lasts, at least up to the last query time.
         season: [B], season length in steps, 1 = none or unknown.
@@ -47,7 +47,7 @@ def forecast_windows(
         steps=steps,
         step=jnp.ones(values.shape[0]),
         season=season,
-        windows=config.model.windows - 1,
+        windows=config.prior.windows - 1,
         slots=config.prior.slots,
     )
     return build_model(config.model).apply({"params": params}, windows, query_times)

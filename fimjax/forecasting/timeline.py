@@ -4,11 +4,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fimjax.config import FIMConfig
 from fimjax.forecasting.blending import Blend, cut_windows
 from fimjax.forecasting.engine import Network, Request, answer
+from fimjax.forecasting.panel import InputError
 from fimjax.forecasting.program import forecast_windows, interpolate_window
 from fimjax.forecasting.rollout import SLACK, roll_out
 from fimjax.forecasting.views import View, turn_back
+from fimjax.models import model_name
 from fimjax.nn.head import median_index
 
 
@@ -25,9 +28,12 @@ def answer_questions(network: Network, questions: list[Question]) -> list[np.nda
     """What a network says [Q, columns] of each series at its times.
 
     Before the first observation a series is forecast backwards: the past of the mirrored series is its future.
+
+    Raises:
+        InputError: for times between observations, if the network does nothing but forecast.
     """
     answers = [np.empty((len(q.queries), network.columns)) for q in questions]
-    for part, ask in ((_after, _forecast), (_before, _backcast), (_between, _interpolate)):
+    for part, ask in ((_between, _interpolate), (_after, _forecast), (_before, _backcast)):
         places = [part(q) for q in questions]
         asked = [i for i, place in enumerate(places) if len(place)]
         parts = [questions[i]._replace(queries=questions[i].queries[places[i]]) for i in asked]
@@ -55,7 +61,7 @@ def _forecast(network: Network, questions: list[Question]) -> list[np.ndarray]:
 
 def _forecast_view(network: Network, questions: list[Question], view: View) -> list[np.ndarray]:
     config = network.config
-    shortest, longest, windows = config.prior.min_window_steps, config.prior.max_window_steps, config.model.windows - 1
+    shortest, longest, windows = config.prior.min_window_steps, config.prior.max_window_steps, config.prior.windows - 1
     if view.flipped:
         questions = [q._replace(values=-q.values) for q in questions]
     requests = [reach_back(to_request(q, shortest, longest, view.stretch), windows, longest) for q in questions]
@@ -92,6 +98,9 @@ def _backcast(network: Network, questions: list[Question]) -> list[np.ndarray]:
 
 
 def _interpolate(network: Network, questions: list[Question]) -> list[np.ndarray]:
+    if questions and not isinstance(network.config.model, FIMConfig):
+        name = model_name(network.config.model)
+        raise InputError(f"{name} does nothing but forecast: give a FIM for times up to the last observation")
     blends = [Blend(q.queries, network) for q in questions]
     cuts = [cut_windows(q.times, q.queries, network.config.prior.slots) for q in questions]
     requests = (

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from fimjax.config import Config
 from fimjax.files import replacing
 from fimjax.forecasting.pretrained import DEFAULT, save_pretrained
+from fimjax.models import model_name
 from fimjax.training.checkpoint import load_params
 from fimjax.training.metrics import METRICS_FILE
 
@@ -30,7 +31,7 @@ def bundle(run: Path, local: Path | None, folder: Path, which: Which = "best") -
     """
     config, params = load_params(run, which)
     stages = [] if local is None else [("FIM-l", load_params(local)[0], local)]
-    stages.append(("FIM", config, run))
+    stages.append((model_name(config.model), config, run))
     logs = {name: _read_log(path) for name, _, path in stages}
     facts = [{"stage": name, **_facts(settings, logs[name], which)} for name, settings, _ in stages]
     about = {
@@ -76,7 +77,7 @@ def _processor() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("run", type=Path, help="run of a FIM")
+    parser.add_argument("run", type=Path, help="run of a model that forecasts")
     parser.add_argument("--local", type=Path, help="run of the FIM-l that it began from")
     parser.add_argument("--latest", action="store_true", help="the newest checkpoint instead of the best one")
     parser.add_argument("--out", type=Path, default=WEIGHTS / DEFAULT, help="folder of the weights")

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from flax import struct
 
 from fimjax.config import TrainingConfig
+from fimjax.models import forecasts
 from fimjax.models.deeponet import DeepONet
 from fimjax.models.fim import FIM, Forecast, fit_series
 from fimjax.nn.packing import Packing
@@ -146,9 +147,10 @@ def points_and_questions(model: nn.Module, sample: Sample) -> tuple[jax.Array, j
     """Slots [B, W, T] that a model reads, and slots at which its loss asks for FIM-l's answer, if it does."""
     # A quantile of a point that the network has just read would teach it to copy, so only the others count.
     asked = sample.valid & ~sample.observed if model.config.quantile_levels else sample.valid
-    if not isinstance(model, FIM):
+    if not forecasts(model.config):
         return sample.observed, asked
-    return sample.observed[:, :-1], asked[:, learned_windows(sample)] if model.config.interpolation_weight else None
+    learns_windows = isinstance(model, FIM) and model.config.interpolation_weight
+    return sample.observed[:, :-1], asked[:, learned_windows(sample)] if learns_windows else None
 
 
 def make_loss(model: nn.Module, training: TrainingConfig, rooms: Rooms = ALL_SLOTS) -> Callable[[Params, Sample], Mean]:
@@ -172,23 +174,35 @@ def make_loss(model: nn.Module, training: TrainingConfig, rooms: Rooms = ALL_SLO
 
     def forecasting_loss(params: Params, sample: Sample) -> Mean:
         past, (times, clean, noisy, valid) = sample.past(), target_window(sample)
-        points, asked = points_and_questions(model, sample)
-        forecast = model.apply({"params": params}, past, pack_windows(points, rooms.points), method="encode")
-        out = model.apply({"params": params}, forecast, times, method="decode")
+        if isinstance(model, FIM):
+            points, _ = points_and_questions(model, sample)
+            forecast = model.apply({"params": params}, past, pack_windows(points, rooms.points), method="encode")
+            out = model.apply({"params": params}, forecast, times, method="decode")
+        else:
+            out = model.apply({"params": params}, past, times)
         value_map = fit_series(past)
         errors, counted = prediction_errors(out, clean, noisy, value_map, valid, levels, clip)
         if training.spread_power and levels:
             weights = spread_weights(value_map.normalise(out), counted, training.spread_power, LEAST_SPREAD)
             errors = errors * weights[:, None]
+        if isinstance(model, FIM):
+            errors = errors + beside_forecast(params, sample, forecast)[:, None]
+        return mean_over_series(errors, counted)
+
+    def beside_forecast(params: Params, sample: Sample, forecast: Forecast) -> jax.Array:
+        """What else FIM may learn from [B]: the embedding of the unseen window, and the seen ones' interpolation."""
+        past, (times, _, noisy, valid) = sample.past(), target_window(sample)
+        _, asked = points_and_questions(model, sample)
+        error = jnp.zeros(len(noisy))
         if model.config.similarity_weight > 0:
-            window = (value_map.normalise(noisy), past.time_map().normalise(times), valid)
+            window = (fit_series(past).normalise(noisy), past.time_map().normalise(times), valid)
             true, _ = model.apply({"params": params}, *(x[:, None] for x in window), past.clock(), method="embed")
             distance = similarity_distance(forecast.h, jax.lax.stop_gradient(true[:, 0]))
-            errors = errors + model.config.similarity_weight * distance[:, None]
+            error = error + model.config.similarity_weight * distance
         if asked is not None:
             beside = seen_windows_error(params, sample, forecast, asked)
-            errors = errors + model.config.interpolation_weight * beside[:, None]
-        return mean_over_series(errors, counted)
+            error = error + model.config.interpolation_weight * beside
+        return error
 
     def seen_windows_error(params: Params, sample: Sample, forecast: Forecast, asked: jax.Array) -> jax.Array:
         """FIM-l's error [B] at the points of the last seen windows that are asked for [B, W, T]."""
@@ -208,4 +222,4 @@ def make_loss(model: nn.Module, training: TrainingConfig, rooms: Rooms = ALL_SLO
             errors = errors * weights[:, None]
         return mean_of_each(*(x.reshape(-1, count * x.shape[-1]) for x in (errors, counted)))
 
-    return forecasting_loss if isinstance(model, FIM) else interpolation_loss
+    return forecasting_loss if forecasts(model.config) else interpolation_loss

@@ -5,8 +5,8 @@ from pathlib import Path
 import jax
 import numpy as np
 
-from fimjax.config import Config
-from fimjax.models import FIM, build_model
+from fimjax.config import Config, FIMConfig
+from fimjax.models import build_model, forecasts
 from fimjax.nn.head import median_index
 from fimjax.prior.sampler import Sample, sample_groups
 from fimjax.training.checkpoint import load_params
@@ -38,20 +38,21 @@ def draw_run(run: Path) -> str:
         stream_key(config.training.seed, VALIDATION_STREAM)
     )
     chosen = spread(config)
-    forecaster = isinstance(model, FIM)
-    rows = 2 if forecaster else 1
+    interpolator, own_params = (model, params) if not forecasts(config.model) else (None, None)
+    if isinstance(config.model, FIMConfig):
+        interpolator, own_params = build_model(config.model.local), params["local"]
+    rows = (interpolator is not None) + forecasts(config.model)
     figure, axes = plt.subplots(rows, COLUMNS, figsize=(4 * COLUMNS, 2.8 * rows), squeeze=False, layout="constrained")
 
-    local = build_model(config.model.local) if forecaster else model
-    local_params = params["local"] if forecaster else params
-    folded = fold_windows(sample)
-    windows = sample.times.shape[1]
-    answers = np.asarray(jax.jit(lambda p: interpolate(local, p, folded))(local_params))
-    for axis, series in zip(axes[0], chosen):
-        draw_interpolation(axis, jax.tree.map(np.asarray, folded), answers, series * windows + windows - 1, local)
-    if forecaster:
+    if interpolator is not None:
+        folded = fold_windows(sample)
+        last = np.array(chosen) * sample.times.shape[1] + sample.times.shape[1] - 1
+        answers = np.asarray(jax.jit(lambda p: interpolate(interpolator, p, folded))(own_params))
+        for axis, window in zip(axes[0], last):
+            draw_interpolation(axis, jax.tree.map(np.asarray, folded), answers, window, interpolator)
+    if forecasts(config.model):
         out = np.asarray(jax.jit(lambda p: model.apply({"params": p}, sample.past(), sample.times[:, -1]))(params))
-        for axis, series in zip(axes[1], chosen):
+        for axis, series in zip(axes[-1], chosen):
             draw_forecast(axis, jax.tree.map(np.asarray, sample), out, series, model)
     axes[0, 0].legend(loc="best", fontsize=8)
     path = run / "picture.png"

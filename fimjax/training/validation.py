@@ -8,7 +8,8 @@ import jax
 import jax.numpy as jnp
 
 from fimjax.config import TrainingConfig
-from fimjax.models.fim import FIM, fit_series
+from fimjax.models import forecasts
+from fimjax.models.fim import fit_series
 from fimjax.nn.head import median_index
 from fimjax.nn.scaling import Affine, fit_range
 from fimjax.prior.sampler import Sample
@@ -74,7 +75,7 @@ def make_evaluation(model: nn.Module, training: TrainingConfig) -> Callable[[Par
         }
         return errors(answers, clean, valid, fit_series(past))
 
-    measure = evaluate_forecast if isinstance(model, FIM) else evaluate_interpolation
+    measure = evaluate_forecast if forecasts(model.config) else evaluate_interpolation
     return lambda params, sample: {"loss": loss(params, sample), **measure(params, sample)}
 
 
