@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from configs import chronos_bolt, mqcnn, nbeats, patchtst
 from configs.paper_fim import get_config as paper_fim
 from configs.paper_fim_local import get_config as paper_fim_local
 from fimjax.config import PriorConfig
@@ -43,6 +44,15 @@ def test_the_papers_step(get_config):
         assert any("x1xf32>, tensor<1x256xf32>" in line for line in exact)
     compiled = step.lower(state).compile()
     assert compiled.memory_analysis().argument_size_in_bytes > 4 * 22_000_000
+
+
+@pytest.mark.parametrize("module", [nbeats, mqcnn, patchtst, chronos_bolt], ids=lambda module: module.__name__[8:])
+def test_the_step_of_the_papers_networks(module):
+    step, state = paper_step(module.get_config())
+    traced = jax.jit(step).trace(state)
+    for platform in ("cuda", "tpu"):
+        text = traced.lower(lowering_platforms=(platform,)).as_text()
+        assert text.count("xbf16>") > 100 and "stablehlo.dot_general" in text
 
 
 @pytest.mark.parametrize("platform", ["cuda", "tpu"])

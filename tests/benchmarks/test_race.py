@@ -1,0 +1,85 @@
+"""The race's figures are kept with their seeds, averaged over them, and printed beside the paper's."""
+
+import dataclasses
+import json
+
+import pandas as pd
+import pytest
+
+from benchmarks import race
+from fimjax.evaluation.catalog import CATALOG
+from fimjax.training.loop import train
+from tests.models.test_grid_forecasters import PLAIN
+from tests.training.examples import run_config
+
+
+def metrics(models=("fim-0", "fim-1", "patchtst-0", "seasonal_naive")):
+    """A table such as evaluate.py writes; sCRPS is 0.1 more for each model."""
+    rows = []
+    for name in ("m1_yearly", "m4_hourly"):
+        for place, model in enumerate(models):
+            figures = dict.fromkeys(race.FIGURES, 0.1 * (place + 1))
+            counts = {"series": CATALOG[name].series, "population": CATALOG[name].series, "seen": False}
+            rows.append({"dataset": name, "model": model, **figures, **counts, "wall_seconds": 1.0})
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    monkeypatch.setattr(race, "METRICS", tmp_path / "race.csv")
+    monkeypatch.setattr(race, "RUNS", tmp_path / "race_runs.csv")
+    facts = lambda folder: dict(zip(("network", "seed"), race.split_name(folder.name))) | {
+        "parameters": 1_000, "steps": 10, "series": 640, "series_per_second": 64, "minutes": 0.2, "validation_loss": 0.5
+    }  # fmt: skip
+    monkeypatch.setattr(race, "read_run", facts)
+    metrics().to_csv(tmp_path / "metrics.csv", index=False)
+    race.collect(tmp_path, tmp_path / "metrics.csv")
+    return tmp_path
+
+
+def test_seeds_are_averaged_with_their_bounds(results):
+    table = race.read_metrics().set_index(["dataset", "model"])
+    fim, patchtst = table.loc[("m1_yearly", "FIM")], table.loc[("m1_yearly", "PatchTST")]
+    assert (fim["scrps"], fim["scrps_lo"], fim["scrps_hi"]) == pytest.approx((0.15, 0.1, 0.2))
+    assert patchtst["scrps"] == pytest.approx(0.3) and pd.isna(patchtst["scrps_lo"])
+
+
+def test_what_is_printed_has_ours_the_statistical_and_the_papers_columns(results):
+    text = race.tables()
+    head = next(line for line in text.splitlines() if "paper: sicoum" in line)
+    columns = [cell.strip() for cell in head.split("|")]
+    assert (
+        columns.index("FIM") < columns.index("PatchTST") < columns.index("auto_arima") < columns.index("paper: arima")
+    )
+    assert "0.150 [0.100, 0.200]" in text and "Table 4" in text
+    assert text.count("| FIM ") >= 2  # a row for each seed
+
+
+@pytest.mark.parametrize("name", ["fim", "fim-x", "lstm-0"])
+def test_a_run_of_another_name_is_refused(name):
+    with pytest.raises(ValueError, match="run '.*': not one of fim, nbeats"):
+        race.split_name(name)
+
+
+def test_a_runs_facts_are_those_of_its_config_and_log(tmp_path):
+    config = run_config(dataclasses.replace(PLAIN["nbeats"], horizon=12))
+    train(config, tmp_path / "nbeats-3")
+    row = race.read_run(tmp_path / "nbeats-3")
+    assert (row["network"], row["seed"], row["steps"], row["series"]) == ("nbeats", 3, 6, 6 * 16)
+    assert row["parameters"] > 1_000 and row["validation_loss"] > 0
+    log = tmp_path / "nbeats-3" / "metrics.jsonl"
+    lines = [line for line in log.read_text().splitlines() if json.loads(line)["step"] < 6]
+    log.write_text("\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match="not finished"):
+        race.read_run(tmp_path / "nbeats-3")
+
+
+def test_the_committed_figures_are_whole():
+    """Every network on every data set, all of its series."""
+    table, runs = pd.read_csv(race.METRICS), pd.read_csv(race.RUNS)
+    assert set(table["model"]) == {*race.NAMES, "seasonal_naive"} and set(table["dataset"]) == set(CATALOG)
+    assert (table["series"] == table["population"]).all() and not table["seen"].any()
+    counted = table[table["model"] != "seasonal_naive"].groupby(["model", "training_seed"]).size()
+    assert (counted == len(CATALOG)).all() and len(counted) == len(runs)
+    sizes, minutes = runs["parameters"], runs["minutes"]
+    assert sizes.max() < 1.1 * sizes.min() and minutes.min() > 19 and minutes.max() < 23
