@@ -33,7 +33,7 @@ train: .venv/installed
 
 # The weights that ship, made anew in fifty minutes on two cores; goes on where it was stopped.
 weights: .venv/installed
-	$(TRAIN) --config configs/small_fim.py --run runs/small/fim --resume
+	$(TRAIN) --config configs/bundled_fim.py --run runs/small/fim --resume
 	$(BIN)/python -m fimjax.training.bundle runs/small/fim
 
 # The first recipe beside the last one, five minutes each on two cores, by backtests in the training parts of M1 and M4.

@@ -47,6 +47,7 @@ def test_sizes():
         "small_fim_local": 194_220,
         "small_fim": 194_220 + 484_334,
         "first_fim": 659_250,
+        "bundled_fim": 194_220 + 484_334,
         "frozen_fim_local": 350_745,
         "frozen_fim": 350_745 + 527_376,
         "tiny_fim_local": 49_009,

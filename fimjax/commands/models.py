@@ -1,12 +1,12 @@
 """`fimjax models`: what ships with fimjax."""
 
-from importlib.resources import files
 from typing import Any
 
 from fimjax.commands.files import check_standard_output
 from fimjax.commands.messages import CommandError, say
+from fimjax.weights import bundled_folders
 
-COLUMNS = ("name", "parameters", "size", "fimjax", "steps", "trained for", "")
+COLUMNS = ("name", "parameters", "size", "fimjax", "steps", "trained for", "take it for")
 
 
 def list_models() -> None:
@@ -23,8 +23,9 @@ def list_models() -> None:
         return
     rows = [COLUMNS]
     for name, about in models.items():
-        size = len(files("fimjax.weights").joinpath(name, WEIGHTS).read_bytes())
-        rows.append((*describe(name, about, size), "default" if name == DEFAULT else ""))
+        size = len(bundled_folders()[name].joinpath(WEIGHTS).read_bytes())
+        purpose = [text for text in ("the default" if name == DEFAULT else "", str(about.get("purpose", ""))) if text]
+        rows.append((*describe(name, about, size), ": ".join(purpose) or "-"))
     widths = [max(map(len, column)) for column in zip(*rows)]
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())

@@ -83,6 +83,8 @@ class PriorConfig:
     """Share of series with steady growth on top, which most of what people count and sell has."""
     long_step_growth: float = 0.8
     """The same share where a season has four steps or fewer: from year to year growth shows more than by the hour."""
+    max_rise: float = 20.0
+    """Furthest that steady growth takes a series, in deviations of what it is added to."""
     exponential: float = 0.6
     """Share of series that are exponentiated after scaling: growth and seasons become multiplicative."""
     irregular: float = 0.2
@@ -118,6 +120,7 @@ class PriorConfig:
         of_values = ("growth", "long_step_growth", "exponential", "noise", "process_noise", "outliers")
         for name in of_layout + of_values:
             require(0 <= getattr(self, name) <= 1, f"{name}: {getattr(self, name)} is not a share in [0, 1]")
+        require(self.max_rise > 0.5, f"max_rise: must be above 0.5, not {self.max_rise}")
         require(0 <= self.max_missing < 1, "max_missing: must lie in [0, 1)")
         require(self.max_noise >= 0, "max_noise: must not be negative")
 

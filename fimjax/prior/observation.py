@@ -10,8 +10,8 @@ from fimjax.config import PriorConfig
 from fimjax.prior.distributions import innovations, log_uniform, normal, uniform
 from fimjax.prior.path import Path
 
-RISE_RANGE = (0.5, 20.0)
-"""How far steady growth takes a series from its first step to its last, in deviations of what it is added to."""
+MIN_RISE = 0.5
+"""Least that steady growth takes a series from its first step to its last, in deviations of what it is added to."""
 GROWTH_RANGE = (0.03, 0.8)
 """Deviation of the logarithm of an exponentiated series."""
 RISING = 0.85
@@ -106,7 +106,7 @@ def draw_values(
 
     rise = (
         jnp.where(way < RISING, 1.0, -1.0)
-        * log_uniform(extent, *RISE_RANGE)
+        * log_uniform(extent, MIN_RISE, config.max_rise)
         * spread_of(path.noisy, exists_N).deviation
     )
     share = jnp.where(season <= LONG_STEPS, config.long_step_growth, config.growth)

@@ -22,12 +22,13 @@ LOG = "training.jsonl"
 """The metrics of all stages, a line each, that ship with the weights."""
 
 
-def bundle(run: Path, local: Path | None, folder: Path, which: Which = "best") -> None:
+def bundle(run: Path, local: Path | None, folder: Path, which: Which = "best", purpose: str = "") -> None:
     """Writes a checkpoint of a run, with what made it: settings, seed, steps, hardware, time, and the log.
 
     Args:
         which: the checkpoint with the lowest validation loss, or the newest one, where losses do not compare: the prior
             of a run may have changed on its way.
+        purpose: what to take the weights for, as `fimjax models` says it.
     """
     config, params = load_params(run, which)
     stages = [] if local is None else [("FIM-l", load_params(local)[0], local)]
@@ -40,6 +41,8 @@ def bundle(run: Path, local: Path | None, folder: Path, which: Which = "best") -
         "seconds": round(60 * sum(stage["minutes"] for stage in facts)),
         "stages": facts,
     }
+    if purpose:
+        about["purpose"] = purpose
     save_pretrained(folder, config, params, about)
     lines = [json.dumps({"stage": name, **line}) for name, log in logs.items() for line in log]
     with replacing(folder / LOG) as scratch:
@@ -80,9 +83,11 @@ def main() -> None:
     parser.add_argument("run", type=Path, help="run of a model that forecasts")
     parser.add_argument("--local", type=Path, help="run of the FIM-l that it began from")
     parser.add_argument("--latest", action="store_true", help="the newest checkpoint instead of the best one")
+    parser.add_argument("--purpose", default="", help="what to take the weights for, as `fimjax models` says it")
     parser.add_argument("--out", type=Path, default=WEIGHTS / DEFAULT, help="folder of the weights")
     arguments = parser.parse_args()
-    bundle(arguments.run, arguments.local, arguments.out, "latest" if arguments.latest else "best")
+    which = "latest" if arguments.latest else "best"
+    bundle(arguments.run, arguments.local, arguments.out, which, arguments.purpose)
     size = sum(file.stat().st_size for file in arguments.out.iterdir()) / 1e6
     print(f"{arguments.out}: {size:.1f} MB")
 

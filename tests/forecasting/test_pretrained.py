@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 import safetensors.numpy
 
+from fimjax import weights
 from fimjax.config import to_dict
-from fimjax.forecasting import pretrained
 from fimjax.forecasting.pretrained import DEFAULT, PretrainedError, bundled, load_pretrained, save_pretrained
 from fimjax.models import count_params
 from tests.forecasting.parameters import params_of
@@ -230,7 +230,7 @@ def test_a_source_that_is_not_there(tmp_path):
 
 
 def test_no_bundled_models(tmp_path, monkeypatch):
-    monkeypatch.setattr(pretrained, "files", lambda package: tmp_path)
+    monkeypatch.setattr(weights, "files", lambda package: tmp_path)
     assert bundled() == {}
     assert "no bundled weights 'fim-small': give the folder of a training run" in refusal(None)
 
@@ -246,7 +246,7 @@ def test_bundled_models(whole, tmp_path, monkeypatch, packed):
     if packed:
         archive = shutil.make_archive(str(tmp_path / "packed"), "zip", weights)
         place = zipfile.Path(archive)
-    monkeypatch.setattr(pretrained, "files", lambda package: place)
+    monkeypatch.setattr(weights, "files", lambda package: place)
     monkeypatch.chdir(tmp_path)
     assert list(bundled()) == [DEFAULT, "other"]
     assert bundled()["other"].items() >= ABOUT.items()

@@ -61,7 +61,7 @@ def test_steady_growth_is_mostly_up_in_its_share():
     added = (measure(config).clean - np.asarray(WAVE)) / np.asarray(WAVE).std()
     rises = added[np.abs(added[:, -1]) > 1e-3, -1]
     assert 0.33 < len(rises) / len(added) < 0.47 and 0.75 < (rises > 0).mean() < 0.95
-    low, high = observation.RISE_RANGE
+    low, high = observation.MIN_RISE, config.max_rise
     assert low * 0.99 <= np.abs(rises).min() and np.abs(rises).max() <= high * 1.01
     assert np.abs(np.diff(added, n=2)).max() < 1e-3  # straight
     assert (measure(config, may_grow=False).clean == np.asarray(WAVE)).all()
