@@ -237,14 +237,13 @@ def test_no_bundled_models(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("packed", [False, True], ids=["folder", "zip"])
 def test_bundled_models(whole, tmp_path, monkeypatch, packed):
-    weights = tmp_path / "weights"
-    shutil.copytree(whole, weights / DEFAULT)
-    saved(weights / "other", FIM_RUN, seed=1)
-    (weights / "unfinished").mkdir()
-    (weights / "__init__.py").touch()
-    place = weights
+    place = folder = tmp_path / "weights"
+    shutil.copytree(whole, folder / DEFAULT)
+    saved(folder / "other", FIM_RUN, seed=1)
+    (folder / "unfinished").mkdir()
+    (folder / "__init__.py").touch()
     if packed:
-        archive = shutil.make_archive(str(tmp_path / "packed"), "zip", weights)
+        archive = shutil.make_archive(str(tmp_path / "packed"), "zip", folder)
         place = zipfile.Path(archive)
     monkeypatch.setattr(weights, "files", lambda package: place)
     monkeypatch.chdir(tmp_path)
