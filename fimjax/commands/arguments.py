@@ -147,7 +147,9 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 def _add_model(group: argparse._ActionsContainer) -> None:
     group.add_argument(
-        "--model", metavar="NAME_OR_FOLDER", help="see `fimjax models`; or the folder of saved weights or of a run"
+        "--model",
+        metavar="NAME_OR_FOLDER",
+        help="see `fimjax models`; or the folder of saved weights or of a run; several, joined by +, are averaged",
     )
 
 

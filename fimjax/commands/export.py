@@ -18,6 +18,8 @@ def export(arguments: argparse.Namespace) -> None:
     if unknown:
         raise CommandError(f"--platforms: {', '.join(unknown)} is not one of {', '.join(PLATFORMS)}")
     model = load_model(arguments.model)
+    if model.others:
+        raise CommandError(f"--model {arguments.model}: an artefact holds one model; export them one by one")
     points, h = arguments.points, arguments.h
     try:
         export_forecast(

@@ -18,7 +18,7 @@ from fimjax.evaluation.catalog import EvaluationError, is_known
 from fimjax.evaluation.datasets import Dataset
 from fimjax.evaluation.forecasts import LEVELS, Forecasts, level_column
 from fimjax.evaluation.published import has_seen
-from fimjax.weights import bundled_folders
+from fimjax.weights import DEFAULT, bundled_folders, split_sources
 
 BUNDLED = "fim"
 """The default model among those whose weights ship with fimjax."""
@@ -100,17 +100,18 @@ def _split(spec: str) -> tuple[str, str]:
 
 def _load(spec: str, target: str, statistical: tuple[str, ...]) -> ForecastingInterface:
     ours = (BUNDLED, *bundled_folders())
-    if ":" not in target and target not in ours and not Path(target).is_dir():
+    is_model = all(part in ours or Path(part).is_dir() for part in split_sources(target))
+    if ":" not in target and not is_model:
         raise EvaluationError(
             f"model {spec!r} is unknown: neither {', '.join(ours)}, nor {', '.join(statistical)}, nor a folder, nor "
             "package.module:object"
         )
-    if target in ours or Path(target).is_dir():
+    if is_model:
         # Here, for JAX takes seconds to import, and statistical models do without.
         from fimjax.forecasting.forecaster import Forecaster
 
         try:
-            return Forecaster.from_pretrained(None if target == BUNDLED else target)
+            return Forecaster.from_pretrained("+".join(DEFAULT if p == BUNDLED else p for p in split_sources(target)))
         except Exception as error:  # Orbax has many ways to say that a folder is not a checkpoint
             raise EvaluationError(f"model {spec!r} cannot be loaded: {one_line(error)}") from error
     module, _, attribute = target.partition(":")

@@ -41,12 +41,14 @@ MOST_POINTS = 4096
 
 
 class Network(NamedTuple):
-    """A FIM with its parameters on the device, whether it is asked for slopes besides its outputs, and how it looks."""
+    """A model with its parameters on the device, whether it is asked for slopes besides its outputs, how it looks, and
+    whose forecasts are averaged with its own."""
 
     config: Config
     params: Params
     slopes: bool = False
     views: tuple[View, ...] = (View(),)
+    others: tuple["Network", ...] = ()
 
     @property
     def outputs(self) -> int:

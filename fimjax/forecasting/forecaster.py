@@ -26,13 +26,14 @@ from fimjax.forecasting.program import Params, forecast_windows
 from fimjax.forecasting.views import View, read_views
 from fimjax.models import forecasts, model_name
 from fimjax.nn.head import head_size, median_index
+from fimjax.weights import split_sources
 
 Level = Sequence[float] | float | None
 Range = tuple[float | None, float | None] | None
 
 
 class Forecaster:
-    """Forecasts, fills and smooths series that it has never seen with a FIM trained on synthetic ones.
+    """Forecasts, fills and smooths series that it has never seen with a model trained on synthetic ones.
 
     All methods take a long frame of pandas or polars with a column of ids, one of times (dates or numbers, rising in
     each series) and one of values; or values [T] or [N, T], a list of such, or tuples (t, y) or (t, y, mask). Missing
@@ -60,6 +61,9 @@ class Forecaster:
     views: tuple[View, ...] = (View(),)
     """How each series is shown to the model; answers of several views are averaged."""
 
+    others: tuple["Forecaster", ...] = ()
+    """Models whose forecasts are averaged with this one's; between observations the first FIM answers alone."""
+
     def __init__(self, config: Config, params: Params, about: dict | None = None, name: str | None = None):
         if not forecasts(config.model):
             raise PretrainedError(f"a {type(config.model).__name__} does not forecast; give the run of a FIM")
@@ -74,21 +78,37 @@ class Forecaster:
         """Bundled weights by name, a folder that `save_pretrained` made, or the best checkpoint of a training run.
 
         Args:
+            source: one of these, or several joined by +, whose forecasts are averaged: "fim-small+nbeats-small".
             views: forecasts are averaged over these, each of which costs as much as the first: "plain", "flipped"
                 (upside down), "long" and "longer" (windows of 1.5 and 2 horizons, which reach further back).
         """
         chosen = read_views(views)
-        model = cls(*load_pretrained(source))
-        model.views = chosen
-        return model
+        model, *others = (cls(*load_pretrained(each)) for each in split_sources(source))
+        for each in (model, *others):
+            each.views = chosen
+        return model.joined_by(*others) if others else model
+
+    def joined_by(self, *others: "Forecaster") -> "Forecaster":
+        """A forecaster whose quantiles are the means of this one's and the others'."""
+        levels = self.config.model.quantile_levels
+        for other in others:
+            if other.config.model.quantile_levels != levels:
+                raise PretrainedError(f"{self.name} and {other.name} cannot be averaged: their quantile levels differ")
+        joined = Forecaster(self.config, self.params, self.about, "+".join(each.name for each in (self, *others)))
+        joined.views, joined.others = self.views, others
+        return joined
 
     def save_pretrained(self, folder: str | Path) -> None:
         """Writes config.json and model.safetensors."""
+        self._require_one("saved")
         save_pretrained(folder, self.config, self.params, self.about)
 
     @property
     def version(self) -> str:
         """Tells these weights, read by this version of fimjax, from others."""
+        if self.others:
+            parts = [self.views, self._alone().version, *(other.version for other in self.others)]
+            return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
         prior = self.config.prior
         about = (
             metadata.version("fimjax"),
@@ -106,6 +126,7 @@ class Forecaster:
 
     def apply(self, params: Params, *arrays: jax.Array) -> jax.Array:
         """The forecast as a pure function, to be jitted, vmapped and differentiated; see `forecast_windows`."""
+        self._require_one("a pure function")
         return forecast_windows(self.config, params, *arrays)
 
     def forecast(
@@ -348,7 +369,8 @@ class Forecaster:
 
     def _known(self, inputs: Inputs, splits: list[Split]) -> Iterator[Asked]:
         """What each split knows and asks: of long series, only rows that the model can reach."""
-        reach = (self.config.prior.windows - 1) * self.config.prior.max_window_steps
+        priors = [each.config.prior for each in (self, *self.others)]
+        reach = max((prior.windows - 1) * prior.max_window_steps for prior in priors)
         ids, values, positions = inputs.panel.ids, inputs.panel.values, inputs.positions()
         observed = [np.flatnonzero(np.isfinite(x)) for x in values]
         for s in splits:
@@ -397,9 +419,23 @@ class Forecaster:
         self, inputs: Inputs, asked: Iterable[Asked], total: int, slopes: bool = False
     ) -> Iterator[np.ndarray]:
         """What the model says of the series, a chunk of [rows, columns] after the other."""
-        network = Network(self.config, self._device_params, slopes, self.views)
+        network = self._network(slopes)
         report = None if self.progress is None else lambda done: self.progress(done, total)
         return answers_to(network, inputs.season, asked, report)
+
+    def _network(self, slopes: bool) -> Network:
+        others = tuple(other._network(slopes) for other in self.others)
+        return Network(self.config, self._device_params, slopes, self.views, others)
+
+    def _alone(self) -> "Forecaster":
+        """This one's own model."""
+        alone = Forecaster(self.config, self.params, self.about)
+        alone.views = self.views
+        return alone
+
+    def _require_one(self, what: str) -> None:
+        if self.others:
+            raise PretrainedError(f"{self.name}: models that are averaged are not {what} as one; take them one by one")
 
 
 def _window(arrays: list[np.ndarray], split: Split) -> np.ndarray:

@@ -17,12 +17,9 @@ from fimjax.config import Config, ModelConfig, from_dict, to_dict
 from fimjax.files import replacing
 from fimjax.forecasting.program import Params
 from fimjax.models import build_model, count_params, forecasts, init_params
-from fimjax.weights import CONFIG, bundled_folders
+from fimjax.weights import CONFIG, DEFAULT, bundled_folders
 
 WEIGHTS = "model.safetensors"
-
-DEFAULT = "fim-small"
-"""The bundled model that a forecaster uses unless it is told otherwise."""
 
 
 class PretrainedError(RuntimeError):

@@ -55,7 +55,8 @@ def _between(q: Question) -> np.ndarray:
 
 
 def _forecast(network: Network, questions: list[Question]) -> list[np.ndarray]:
-    answers = [_forecast_view(network, questions, view) for view in network.views]
+    members = (network, *network.others)
+    answers = [_forecast_view(member, questions, view) for member in members for view in member.views]
     return answers[0] if len(answers) == 1 else [np.mean(parts, axis=0) for parts in zip(*answers)]
 
 
@@ -98,9 +99,13 @@ def _backcast(network: Network, questions: list[Question]) -> list[np.ndarray]:
 
 
 def _interpolate(network: Network, questions: list[Question]) -> list[np.ndarray]:
-    if questions and not isinstance(network.config.model, FIMConfig):
+    if not questions:
+        return []
+    interpolators = [each for each in (network, *network.others) if isinstance(each.config.model, FIMConfig)]
+    if not interpolators:
         name = model_name(network.config.model)
         raise InputError(f"{name} does nothing but forecast: give a FIM for times up to the last observation")
+    network = interpolators[0]
     blends = [Blend(q.queries, network) for q in questions]
     cuts = [cut_windows(q.times, q.queries, network.config.prior.slots) for q in questions]
     requests = (

@@ -11,8 +11,10 @@ from fimjax.config import Config, ConfigError, NBEATSConfig, PriorConfig, Traini
 from fimjax.forecasting.artefact import export_forecast
 from fimjax.forecasting.forecaster import Forecaster
 from fimjax.forecasting.panel import InputError
+from fimjax.forecasting.pretrained import PretrainedError
 from tests.commands.examples import run as run_command
 from tests.examples import LEVELS, with_params
+from tests.forecasting import small
 from tests.forecasting.small import frame
 from tests.models.test_grid_forecasters import TOLD
 
@@ -107,3 +109,41 @@ def test_a_horizon_shorter_than_the_priors_windows_is_refused():
     with pytest.raises(ConfigError, match="horizon"):
         Config(model=model, prior=PRIOR, training=TrainingConfig())
     assert Config(model=dataclasses.replace(model, horizon=8), prior=PRIOR, training=TrainingConfig())
+
+
+def test_joined_models_are_averaged_and_the_fim_fills(tmp_path):
+    fim, nbeats = small.forecaster(), forecaster("nbeats")
+    fim.save_pretrained(tmp_path / "fim")
+    nbeats.save_pretrained(tmp_path / "nbeats")
+    both = Forecaster.from_pretrained(f"{tmp_path / 'nbeats'}+{tmp_path / 'fim'}")
+    assert both.name == "NBEATS+FIM" and both.version not in (fim.version, nbeats.version)
+    asked = dict(h=5, freq=1, quantiles=[0.1, 0.5])
+    found, a, b = (model.forecast(frame(), **asked) for model in (both, nbeats, fim))
+    for suffix in ("", "-q-10", "-q-50"):
+        mean = (a[f"NBEATS{suffix}"] + b[f"FIM{suffix}"]) / 2
+        np.testing.assert_allclose(found[f"NBEATS+FIM{suffix}"], mean, rtol=1e-5, atol=1e-5)
+    patchy = frame((30,)).assign(y=lambda f: f["y"].where(f["ds"] != 11))
+    filled, alone = both.interpolate(patchy, freq=1), fim.interpolate(patchy, freq=1)
+    np.testing.assert_array_equal(filled["NBEATS+FIM"], alone["FIM"])
+    backtest = both.cross_validation(frame((30,)), h=3, freq=1, n_windows=2)
+    assert backtest["NBEATS+FIM"].notna().all()
+
+
+def test_joined_models_are_refused_where_there_must_be_one(tmp_path):
+    nbeats = forecaster("nbeats")
+    both = nbeats.joined_by(forecaster("mqcnn"))
+    with pytest.raises(PretrainedError, match="NBEATS\\+MQCNN: models that are averaged are not saved as one"):
+        both.save_pretrained(tmp_path / "both")
+    assert not (tmp_path / "both").exists()
+    with pytest.raises(PretrainedError, match="not a pure function as one"):
+        both.apply(both.params)
+    other = dataclasses.replace(nbeats.config.model, quantile_levels=(0.1, 0.5, 0.9))
+    odd = Forecaster(dataclasses.replace(nbeats.config, model=other), with_params(other)[1]["params"])
+    with pytest.raises(PretrainedError, match="cannot be averaged: their quantile levels differ"):
+        nbeats.joined_by(odd)
+    with pytest.raises(InputError, match="NBEATS does nothing but forecast"):
+        both.interpolate(frame((30,)).assign(y=lambda f: f["y"].where(f["ds"] != 11)), freq=1)
+    nbeats.save_pretrained(tmp_path / "a+b")  # a plus in the name of a folder is part of it
+    assert Forecaster.from_pretrained(str(tmp_path / "a+b")).name == "NBEATS"
+    with pytest.raises(PretrainedError, match="'no'"):
+        Forecaster.from_pretrained("no+model")
