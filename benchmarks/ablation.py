@@ -28,7 +28,7 @@ from fimjax.evaluation.metrics import geometric_mean
 from fimjax.files import replacing
 
 RESULTS = Path(__file__).parent / "results" / "ablation.csv"
-CONFIG, STEPS, SEEDS = "configs/small_patchtst.py", 1_500, 3
+CONFIG, STEPS, SEEDS = "configs/small_patchtst.py", 1_000, 3
 SAMPLE = 250
 """Series of each data set that are forecast."""
 

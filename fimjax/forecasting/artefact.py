@@ -13,7 +13,7 @@ from jax import export
 
 from fimjax.config import Config
 from fimjax.files import replacing
-from fimjax.forecasting.program import Params, forecast_windows
+from fimjax.forecasting.program import Params, forecast_windows, reading
 from fimjax.models import forecasts
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
@@ -52,7 +52,7 @@ def export_forecast(
         raise ValueError(f"platforms: {', '.join(unknown) or 'none'} given, where {', '.join(PLATFORMS)} are known")
 
     def forecast(*inputs: jax.Array) -> jax.Array:
-        return forecast_windows(config, params, *inputs)
+        return forecast_windows(reading(config), params, *inputs)
 
     (b,) = export.symbolic_shape("b")
     series = jax.ShapeDtypeStruct((b, points), jnp.float32)

@@ -17,7 +17,7 @@ import numpy as np
 
 from fimjax.config import Config
 from fimjax.forecasting.levels import LARGEST
-from fimjax.forecasting.program import Params, Program, with_slopes
+from fimjax.forecasting.program import Params, Program, reading, with_slopes
 from fimjax.forecasting.views import View
 from fimjax.nn.head import head_size
 
@@ -109,7 +109,7 @@ def _answer_pieces(program: Program, network: Network, requests: Iterator[Reques
 
 def _answer_chunk(program: Program, network: Network, chunk: list[Request]) -> list[np.ndarray]:
     run = _compiled(with_slopes(program) if network.slopes else program)
-    prepared = [prepare(request, network.config.prior.slots) for request in chunk]
+    prepared = [prepare(request, reading(network.config).prior.slots) for request in chunk]
     buckets = defaultdict(list)
     for place, series in enumerate(prepared):
         buckets[series.shape].append(place)

@@ -22,7 +22,7 @@ from fimjax.forecasting.messages import listed, warn_user
 from fimjax.forecasting.moments import read_moments
 from fimjax.forecasting.panel import InputError, check_count
 from fimjax.forecasting.pretrained import PretrainedError, load_pretrained, save_pretrained
-from fimjax.forecasting.program import Params, forecast_windows
+from fimjax.forecasting.program import Params, forecast_windows, reading
 from fimjax.forecasting.views import View, read_views
 from fimjax.models import forecasts, model_name
 from fimjax.nn.head import head_size, median_index
@@ -109,10 +109,11 @@ class Forecaster:
         if self.others:
             parts = [self.views, self._alone().version, *(other.version for other in self.others)]
             return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
-        prior = self.config.prior
+        prior = reading(self.config).prior
         about = (
             metadata.version("fimjax"),
             self.config.model,
+            prior.windows,
             prior.min_window_steps,
             prior.max_window_steps,
             prior.slots,
@@ -127,7 +128,7 @@ class Forecaster:
     def apply(self, params: Params, *arrays: jax.Array) -> jax.Array:
         """The forecast as a pure function, to be jitted, vmapped and differentiated; see `forecast_windows`."""
         self._require_one("a pure function")
-        return forecast_windows(self.config, params, *arrays)
+        return forecast_windows(reading(self.config), params, *arrays)
 
     def forecast(
         self,

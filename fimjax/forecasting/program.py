@@ -1,5 +1,6 @@
 """A model's answers as pure functions of arrays: what the forecaster compiles and what an artefact holds."""
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from fimjax.config import Config
+from fimjax.config import Config, FIMConfig
 from fimjax.models import build_model
 from fimjax.nn.season import Clock
 from fimjax.nn.windows import split_windows
@@ -16,6 +17,19 @@ Params = dict[str, Any]
 
 Program = Callable[..., jax.Array]
 """From (config, params, times, values, mask, steps, season, query_times) to [B, Q, outputs]."""
+
+
+@functools.cache
+def reading(config: Config) -> Config:
+    """The config with the room that windows have when a model is asked, not trained.
+
+    FIM attends to points one by one, so that it can read more of them than its training had room for, and forecasts the
+    better for it (docs/accuracy.md). Networks on a grid are thrown by steps that were never filled in training.
+    """
+    if not isinstance(config.model, FIMConfig):
+        return config
+    slots = max(config.prior.slots, config.prior.max_window_steps)
+    return dataclasses.replace(config, prior=dataclasses.replace(config.prior, slots=slots))
 
 
 def forecast_windows(
@@ -31,7 +45,7 @@ def forecast_windows(
     """Forecasts B series, each cut into the model's windows from its last observation backwards.
 
     Args:
-        config, params: a FIM, or another model that forecasts.
+        config, params: a FIM, or another model that forecasts; windows have room for `prior.slots` points each.
         times, values, mask: [B, N], times in regular steps, in any order.
         steps: [B], steps that each window lasts, at least up to the last query time.
         season: [B], season length in steps, 1 = none or unknown.

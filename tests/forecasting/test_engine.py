@@ -1,14 +1,18 @@
 """Batches, padding and chunks must not show in an answer; neither may the size of the numbers."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
-from fimjax.config import Config, PriorConfig, TrainingConfig
+from fimjax.config import Config, NBEATSConfig, PriorConfig, TrainingConfig
 from fimjax.forecasting import engine
 from fimjax.forecasting.engine import MOST_POINTS, Request, answer, prepare
-from fimjax.forecasting.program import forecast_windows
+from fimjax.forecasting.forecaster import Forecaster
+from fimjax.forecasting.program import forecast_windows, reading
 from fimjax.forecasting.rollout import roll_out
 from tests.examples import LEVELS, RICH_FORECASTER, with_params
+from tests.forecasting import small
 
 CONFIG = Config(
     model=RICH_FORECASTER,
@@ -110,3 +114,20 @@ def test_rolling_out_reads_its_own_medians(params):
     )
     (second,) = answer(forecast_windows, network(params), [longer])
     np.testing.assert_allclose(out[10:, MEDIAN], second[:, MEDIAN], rtol=1e-3, atol=1e-4)
+
+
+def test_fim_reads_more_points_of_a_window_than_it_was_trained_on_and_a_grid_does_not():
+    fim = small.forecaster().config
+    short = dataclasses.replace(fim, prior=dataclasses.replace(fim.prior, slots=4))
+    assert reading(short).prior.slots == fim.prior.max_window_steps
+    assert dataclasses.replace(reading(short), prior=short.prior) == short
+    grid = dataclasses.replace(short, model=NBEATSConfig(context=24, horizon=fim.prior.max_window_steps))
+    assert reading(grid) == grid
+
+
+def test_the_room_of_training_does_not_show_in_a_forecast():
+    whole = small.forecaster()
+    prior = dataclasses.replace(whole.config.prior, slots=4)
+    thinned = Forecaster(dataclasses.replace(whole.config, prior=prior), whole.params)
+    found = [model.forecast(small.frame((60,)), h=16, freq=1)["FIM"] for model in (whole, thinned)]
+    np.testing.assert_array_equal(*found)
