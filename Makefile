@@ -53,7 +53,7 @@ race: .venv/installed
 	$(BIN)/python evaluate.py --models $$(ls -d runs/race/*-[0-9] | paste -sd,),seasonal_naive --datasets all --out runs/race/results
 	$(BIN)/python -m benchmarks.race --runs runs/race --metrics runs/race/results/metrics.csv
 
-# What each family of the prior buys: thirty-one runs of two minutes, one core each.
+# What each family of the prior buys: thirty-one runs of a minute or two, one core each.
 ablation: .venv/installed
 	$(BIN)/python -m benchmarks.ablation --train runs/ablation --picture docs/images/ablation.png
 

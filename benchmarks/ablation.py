@@ -4,7 +4,7 @@
 training parts of M1 and M4 (`fimjax.evaluation.development`); it goes on where it was stopped. `python -m
 benchmarks.ablation` prints the table from the committed figures, and `--picture` draws it.
 
-The network is PatchTST of `configs/small_patchtst.py`, which learns fastest of those in the race. The whole prior is
+The network is N-BEATS of `configs/small_nbeats.py`, which trains fastest of those in the race. The whole prior is
 trained with several seeds: differences smaller than theirs say nothing.
 """
 
@@ -28,7 +28,7 @@ from fimjax.evaluation.metrics import geometric_mean
 from fimjax.files import replacing
 
 RESULTS = Path(__file__).parent / "results" / "ablation.csv"
-CONFIG, STEPS, SEEDS = "configs/small_patchtst.py", 1_000, 3
+CONFIG, STEPS, SEEDS = "configs/small_nbeats.py", 1_500, 3
 SAMPLE = 250
 """Series of each data set that are forecast."""
 
