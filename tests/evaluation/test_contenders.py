@@ -22,7 +22,7 @@ def test_contenders_by_name_and_by_object():
 @pytest.mark.parametrize(
     "specs, message",
     [
-        (["wizard"], "model 'wizard' is unknown: neither fim, fim-small, nor naive, sicoum"),
+        (["wizard"], "model 'wizard' is unknown: neither fim, fim-small, nbeats-small, nor naive, sicoum"),
         (["naive", "naive"], "model 'naive' is asked for twice"),
         (["naive=tests.evaluation.examples:Repeater"], "'naive' is the name of a statistical model"),
         (["no.such.module:Model"], "cannot be loaded: ModuleNotFoundError: No module named 'no'"),

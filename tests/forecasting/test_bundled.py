@@ -63,5 +63,17 @@ def test_they_fill_scattered_gaps_better_than_a_straight_line():
     assert errors["FIM"] < errors["line"]
 
 
-def test_its_recipe_is_a_config_of_the_repository():
-    assert load_pretrained(DEFAULT)[0] == load_config(ROOT / "configs" / "bundled_fim.py")
+def test_their_recipes_are_configs_of_the_repository():
+    recipes = {"fim-small": "bundled_fim", "nbeats-small": "small_nbeats"}
+    assert set(recipes) == set(bundled())
+    for name, recipe in recipes.items():
+        assert load_pretrained(name)[0] == load_config(ROOT / "configs" / f"{recipe}.py")
+
+
+def test_both_together_forecast_the_passengers_and_the_fim_alone_fills():
+    df = passengers()
+    both = Forecaster.from_pretrained("fim-small+nbeats-small")
+    found = both.forecast(df, h=12, level=[80])
+    alone = [Forecaster.from_pretrained(name).forecast(df, h=12) for name in ("fim-small", "nbeats-small")]
+    np.testing.assert_allclose(found["FIM+NBEATS"], (alone[0]["FIM"] + alone[1]["NBEATS"]) / 2, rtol=1e-4)
+    assert both.interpolate(df.drop(index=[40, 41, 70]))["FIM+NBEATS"].notna().all()
