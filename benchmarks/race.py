@@ -29,6 +29,8 @@ METRICS, RUNS = RESULTS / "race.csv", RESULTS / "race_runs.csv"
 NAMES = {"fim": "FIM", "nbeats": "NBEATS", "mqcnn": "MQCNN", "patchtst": "PatchTST", "chronos_bolt": "Chronos-Bolt"}
 """By the names of their configs and runs, in the order of the tables."""
 
+STATISTICAL_MODELS = ("seasonal_naive", "auto_arima", "auto_ets", "auto_ces", "dynamic_optimized_theta", "sicoum")
+
 FIGURES = ("scrps", "nd", "mase", "mase_pooled", "mase_pooled_naive", "smape", "coverage_80", "coverage_95")
 COUNTS = ("series", "population", "seen")
 
@@ -49,7 +51,8 @@ def read_run(folder: Path) -> dict[str, object]:
     network, seed = split_name(folder.name)
     config = json.loads((folder / "config.json").read_text())
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    rate = np.quantile([line["series_per_second"] for line in lines if line["phase"] == "train"], UNDISTURBED)
+    rates = np.array([line["series_per_second"] for line in lines if line["phase"] == "train"])
+    rate = np.quantile(rates, UNDISTURBED)
     validations = [line for line in lines if line["phase"] == "validation"]
     steps, batch = config["training"]["steps"], config["training"]["batch_size"]
     if not validations or validations[-1]["step"] < steps:
@@ -62,7 +65,8 @@ def read_run(folder: Path) -> dict[str, object]:
         "series": steps * batch,
         "series_per_second": round(float(rate)),
         "minutes": round(steps * batch / float(rate) / 60, 1),
-        "validation_loss": round(validations[-1]["loss"], 4),
+        "minutes_as_run": round(float(np.sum(config["training"]["log_every"] * batch / rates)) / 60, 1),
+        "validation_mae": round(validations[-1]["mae"], 4),
     }
 
 
@@ -110,7 +114,8 @@ def read_metrics() -> pd.DataFrame:
 
 def read_statistical() -> pd.DataFrame:
     """The committed figures of the statistical models on as many series as there are."""
-    table = read_published(STATISTICAL).sort_values("series", kind="stable")
+    table = read_published(STATISTICAL)
+    table = table[table["model"].isin(STATISTICAL_MODELS)].sort_values("series", kind="stable")
     return table.drop_duplicates(["dataset", "model"], keep="last")
 
 
