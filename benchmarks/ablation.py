@@ -196,7 +196,6 @@ def draw(results: pd.DataFrame, picture: Path) -> None:
         axes.axvline(full.mean(), color="#0072b2", linewidth=1, label="the whole prior, and the spread of its seeds")
         axes.scatter(table[f"{kind}: sCRPS/SNaive"], np.arange(len(table)), color="#d55e00", zorder=3)
         axes.set_title(f"each family {title}", loc="left", fontsize="medium")
-        axes.set_xlabel("sCRPS / that of the last season repeated, hourly series left out")
         axes.grid(axis="y", color="#d8dee4")
         axes.spines[["top", "right"]].set_visible(False)
     without.set_yticks(np.arange(len(table)), [f"{name} ({table.loc[name, 'weight']})" for name in table.index])
@@ -205,6 +204,7 @@ def draw(results: pd.DataFrame, picture: Path) -> None:
     alone.xaxis.set_major_formatter("{x:g}")
     alone.xaxis.set_minor_locator(NullLocator())
     without.xaxis.set_major_locator(MaxNLocator(5))
+    figure.supxlabel("sCRPS / that of the last season repeated, hourly series left out", fontsize="medium")
     figure.legend(*without.get_legend_handles_labels(), loc="outside upper center", fontsize="small", frameon=False)
     figure.savefig(picture, dpi=110)
 
