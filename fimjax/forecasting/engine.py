@@ -109,7 +109,8 @@ def _answer_pieces(program: Program, network: Network, requests: Iterator[Reques
 
 def _answer_chunk(program: Program, network: Network, chunk: list[Request]) -> list[np.ndarray]:
     run = _compiled(with_slopes(program) if network.slopes else program)
-    prepared = [prepare(request, reading(network.config).prior.slots) for request in chunk]
+    room = reading(network.config).prior.slots
+    prepared = [prepare(request, room) for request in chunk]
     buckets = defaultdict(list)
     for place, series in enumerate(prepared):
         buckets[series.shape].append(place)

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from fimjax.forecasting.moments import read_moments
 from fimjax.forecasting.panel import InputError, check_count
 from fimjax.forecasting.pretrained import PretrainedError, load_pretrained, save_pretrained
 from fimjax.forecasting.program import Params, forecast_windows, reading
+from fimjax.forecasting.version import fingerprint
 from fimjax.forecasting.views import View, read_views
 from fimjax.models import forecasts, model_name
 from fimjax.nn.head import head_size, median_index
@@ -95,7 +95,8 @@ class Forecaster:
             if other.config.model.quantile_levels != levels:
                 raise PretrainedError(f"{self.name} and {other.name} cannot be averaged: their quantile levels differ")
         joined = Forecaster(self.config, self.params, self.about, "+".join(each.name for each in (self, *others)))
-        joined.views, joined.others = self.views, others
+        joined.views = self.views
+        joined.others = (*self.others, *(member for other in others for member in other.members))
         return joined
 
     def save_pretrained(self, folder: str | Path) -> None:
@@ -106,24 +107,13 @@ class Forecaster:
     @property
     def version(self) -> str:
         """Tells these weights, read by this version of fimjax, from others."""
-        if self.others:
-            parts = [self.views, self._alone().version, *(other.version for other in self.others)]
-            return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
-        prior = reading(self.config).prior
-        about = (
-            metadata.version("fimjax"),
-            self.config.model,
-            prior.windows,
-            prior.min_window_steps,
-            prior.max_window_steps,
-            prior.slots,
-            self.views,
-        )
-        digest = hashlib.sha256(repr(about).encode())
-        for path, leaf in jax.tree_util.tree_leaves_with_path(self.params):
-            digest.update(jax.tree_util.keystr(path).encode())
-            digest.update(np.asarray(leaf).tobytes())
-        return digest.hexdigest()[:16]
+        parts = [fingerprint(each.config, each.params, each.views) for each in self.members]
+        return parts[0] if len(parts) == 1 else hashlib.sha256("+".join(parts).encode()).hexdigest()[: len(parts[0])]
+
+    @property
+    def members(self) -> "tuple[Forecaster, ...]":
+        """All models whose forecasts are averaged."""
+        return self, *self.others
 
     def apply(self, params: Params, *arrays: jax.Array) -> jax.Array:
         """The forecast as a pure function, to be jitted, vmapped and differentiated; see `forecast_windows`."""
@@ -370,7 +360,7 @@ class Forecaster:
 
     def _known(self, inputs: Inputs, splits: list[Split]) -> Iterator[Asked]:
         """What each split knows and asks: of long series, only rows that the model can reach."""
-        priors = [each.config.prior for each in (self, *self.others)]
+        priors = [each.config.prior for each in self.members]
         reach = max((prior.windows - 1) * prior.max_window_steps for prior in priors)
         ids, values, positions = inputs.panel.ids, inputs.panel.values, inputs.positions()
         observed = [np.flatnonzero(np.isfinite(x)) for x in values]
@@ -425,14 +415,8 @@ class Forecaster:
         return answers_to(network, inputs.season, asked, report)
 
     def _network(self, slopes: bool) -> Network:
-        others = tuple(other._network(slopes) for other in self.others)
-        return Network(self.config, self._device_params, slopes, self.views, others)
-
-    def _alone(self) -> "Forecaster":
-        """This one's own model."""
-        alone = Forecaster(self.config, self.params, self.about)
-        alone.views = self.views
-        return alone
+        first, *others = (Network(each.config, each._device_params, slopes, each.views) for each in self.members)
+        return first._replace(others=tuple(others))
 
     def _require_one(self, what: str) -> None:
         if self.others:

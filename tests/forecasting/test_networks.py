@@ -127,6 +127,10 @@ def test_joined_models_are_averaged_and_the_fim_fills(tmp_path):
     np.testing.assert_array_equal(filled["NBEATS+FIM"], alone["FIM"])
     backtest = both.cross_validation(frame((30,)), h=3, freq=1, n_windows=2)
     assert backtest["NBEATS+FIM"].notna().all()
+    # Joined to a pair, a third counts as much as each of them; so does a pair that joins a third.
+    for three in (both.joined_by(fim), fim.joined_by(both)):
+        mean = (a["NBEATS"] + 2 * b["FIM"]) / 3
+        np.testing.assert_allclose(three.forecast(frame(), h=5, freq=1)[three.name], mean, rtol=1e-5, atol=1e-5)
 
 
 def test_joined_models_are_refused_where_there_must_be_one(tmp_path):
