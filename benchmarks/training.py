@@ -83,7 +83,7 @@ class Timed:
 
 def sizes(arguments: Arguments) -> Iterator[tuple[str, Config, int]]:
     """What is trained: a name, a config in float32, and the number of series in a step."""
-    shipped = small_fim.get_config()
+    shipped = without_smoothers(small_fim.get_config())
     yield "FIM and FIM-l, shipped", shipped, arguments.shipped_batch
     if arguments.quick:
         return
@@ -92,6 +92,15 @@ def sizes(arguments: Arguments) -> Iterator[tuple[str, Config, int]]:
     named = {"FIM-l, paper": paper_fim_local.get_config(), "FIM, FIM-l frozen, paper": paper}
     for name, config in {**named, "FIM, FIM-l trained, paper": everything}.items():
         yield name, _float32(config), arguments.paper_batch
+
+
+def without_smoothers(config: Config) -> Config:
+    """The shipped network as far as PyTorch has its twin: without smoothers, which have no parameters, and by AdamW."""
+    return dataclasses.replace(
+        config,
+        model=dataclasses.replace(config.model, smoothers=False),
+        training=dataclasses.replace(config.training, optimizer="adamw"),
+    )
 
 
 def _float32(config: Config) -> Config:

@@ -1,4 +1,4 @@
-"""The first recipe, which small_fim grew from, as far as settings go (trends lean upwards since); to compare with."""
+"""The first recipe, which small_fim grew from, as far as settings go (families have changed since); to compare with."""
 
 import dataclasses
 
@@ -22,14 +22,14 @@ SEASONS = (1, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 12, 12, 12, 12, 13, 24, 24, 48, 52, 
 def get_config() -> Config:
     small = small_config()
     local = dataclasses.replace(small.model.local, polynomials=False, time_waves=12, season_harmonics=3)
-    model = dataclasses.replace(small.model, local=local, anchor_heads=0, placed_points=False)
+    model = dataclasses.replace(small.model, local=local, anchor_heads=0, smoothers=False, placed_points=False)
     prior = dataclasses.replace(
         small.prior,
         weights=WEIGHTS,
         seasons=SEASONS,
         matched_windows=0.0,
         growth=0.0,
-        long_step_growth=0.0,
         process_noise=1.0,
     )
-    return Config(model, prior, dataclasses.replace(small.training, spread_power=0.0))
+    training = dataclasses.replace(small.training, optimizer="adamw", learning_rate=1.2e-3, spread_power=0.0)
+    return Config(model, prior, training)

@@ -10,6 +10,8 @@ from fimjax.config import Config, FIMLocalConfig
 def get_config() -> Config:
     small = small_config()
     model = FIMLocalConfig(width=48, heads=4, layers=2, feedforward=4, quantile_levels=LEVELS)
-    training = dataclasses.replace(small.training, steps=3_000, spread_power=0.0, point_room=0.5)
+    training = dataclasses.replace(
+        small.training, steps=3_000, optimizer="adamw", learning_rate=1.2e-3, spread_power=0.0, point_room=0.5
+    )
     # Quantiles are learned at unobserved points, so every window had better have some.
     return Config(model, dataclasses.replace(small.prior, missing=1.0), training)

@@ -13,7 +13,6 @@ LAB_PRIOR = PriorConfig(
     short_history=0.0,
     seasons=(1,),
     growth=0.0,
-    long_step_growth=0.0,
     exponential=0.0,
     irregular=0.5,
     missing=1.0,

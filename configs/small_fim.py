@@ -25,6 +25,7 @@ def get_config() -> Config:
         feedforward=2,
         query_layers=2,
         anchor_heads=4,
+        smoothers=True,
         placed_points=True,
         interpolation_weight=0.5,
         freeze_local=False,
@@ -33,16 +34,17 @@ def get_config() -> Config:
         model=model,
         prior=PriorConfig(windows=9, slots=24, max_window_steps=64, missing=0.5, matched_windows=0.6),
         training=TrainingConfig(
-            steps=25_000,
+            steps=30_000,
             batch_size=64,
+            optimizer="muon",
             schedule="cosine",
-            learning_rate=1.2e-3,
+            learning_rate=2.5e-3,
             warmup_steps=300,
             spread_power=0.5,
             average_decay=0.999,
-            point_room=0.4,  # 27 % of the slots hold a point, 12 % a question, give or take 6 and 3 in 32 series
-            query_room=0.25,
+            point_room=0.37,  # 26 % of the slots hold a point, 9 % a question, give or take 4 and 2 in 32 series
+            query_room=0.17,
             steps_per_dispatch=10,
-            validate_every=500,
+            validate_every=1_000,
         ),
     )

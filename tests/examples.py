@@ -20,7 +20,13 @@ RICH_LOCAL = dataclasses.replace(LOCAL, quantile_levels=LEVELS, season_harmonics
 RICH_FORECASTER = dataclasses.replace(FORECASTER, local=RICH_LOCAL, positional_encoding=True, learned_scale=True)
 QUERYING_LOCAL = dataclasses.replace(RICH_LOCAL, query_layers=1, polynomials=True, time_waves=3)
 QUERYING_FORECASTER = dataclasses.replace(
-    FORECASTER, local=QUERYING_LOCAL, query_layers=2, anchor_heads=2, placed_points=True, freeze_local=False
+    FORECASTER,
+    local=QUERYING_LOCAL,
+    query_layers=2,
+    anchor_heads=2,
+    smoothers=True,
+    placed_points=True,
+    freeze_local=False,
 )
 
 

@@ -84,6 +84,8 @@ class FIMConfig:
     """Layers in which query times attend to windows and points; 0 leads through one summary and FIM-l's decoder."""
     anchor_heads: int = 0
     """Heads that point at observed values, from whose weighted sum the answer is counted; needs query_layers."""
+    smoothers: bool = False
+    """Pin classical forecasts beside the last value, and answer in units of the series' steps; needs anchor_heads."""
     placed_points: bool = False
     """Tell query times the value and the time of each point in the series, beside those in its window."""
     interpolation_weight: float = 0.0
@@ -105,6 +107,7 @@ class FIMConfig:
             f"anchor_heads: {self.anchor_heads} does not divide local.width {self.local.width}",
         )
         require(self.anchor_heads == 0 or self.query_layers > 0, "anchor_heads: query_layers is needed with it")
+        require(not self.smoothers or self.anchor_heads > 0, "smoothers: anchor_heads is needed with it")
         require(not self.placed_points or self.query_layers > 0, "placed_points: query_layers is needed with it")
         require(self.interpolation_weight >= 0, "interpolation_weight: must not be negative")
         require(

@@ -26,17 +26,17 @@ class PriorWeights:
     """Chebyshev expansions with decaying coefficients."""
     dataset_g: float = 1.0
     """The nine signals of Dataset G and their combinations."""
-    smooth: float = 3.0
+    smooth: float = 4.0
     """Smooth process plus season plus trend plus noise."""
     ets: float = 8.0
     """Exponential smoothing in all its additive and multiplicative forms."""
-    sarima: float = 3.0
+    sarima: float = 2.0
     """Seasonal ARIMA by sampled poles."""
-    local_linear_trend: float = 3.0
+    local_linear_trend: float = 2.0
     """Level and slope that both wander."""
     random_walk: float = 4.0
     """Random walk with drift."""
-    growing: float = 3.0
+    growing: float = 4.0
     """Growth at a rate that wanders."""
     regimes: float = 1.0
     """Level shifts and regimes that switch."""
@@ -71,18 +71,20 @@ class PriorConfig:
     """Fewest steps of history."""
     short_history: float = 0.6
     """Share of series whose history is cut short, to a length anywhere from min_context up."""
-    seasons: tuple[int, ...] = (1,) * 7 + (2, 3) + (4,) * 3 + (5, 6, 7, 7) + (12,) * 5 + (13,) + (24,) * 3 + (
+    seasons: tuple[int, ...] = (1,) * 7 + (2, 3) + (4,) * 4 + (5, 6, 7, 7) + (12,) * 6 + (13,) + (24,) * 3 + (
         48, 52, 52, 96, 168
     )  # fmt: skip
-    """Season lengths in steps, drawn with equal chance; repeat one to make it likelier."""
+    """Season lengths in steps, drawn with equal chance; repeat one to make it likelier. Some families prefer some."""
     matched_windows: float = 0.0
-    """Share of the seasonal series whose windows last half a season to three of them."""
+    """Share of the series whose windows last what is asked for by the month or the day: half a season to three of them,
+    and 4 to 16 steps where there is none."""
     hidden_season: float = 0.15
     """Share of series whose season length is not told (reported as 1)."""
-    growth: float = 0.3
-    """Share of series with steady growth on top, which most of what people count and sell has."""
-    long_step_growth: float = 0.8
-    """The same share where a season has four steps or fewer: from year to year growth shows more than by the hour."""
+    wrong_season: float = 0.03
+    """Share of series of which another season length is told than theirs."""
+    growth: float = 0.9
+    """Share of yearly series with steady growth on top, which most of what people count and sell has. Of series with
+    shorter steps it is so much less as their steps are: from year to year growth shows more than by the hour."""
     max_rise: float = 20.0
     """Furthest that steady growth takes a series, in deviations of what it is added to."""
     exponential: float = 0.6
@@ -90,7 +92,7 @@ class PriorConfig:
     irregular: float = 0.2
     """Share of continuous-time series observed at jittered times."""
     missing: float = 0.4
-    """Share of series with missing observations, at random or by a regular stride."""
+    """Share of series with missing observations: at random, by a regular stride, or in runs."""
     max_missing: float = 0.75
     """Largest part of the observations that may be missing."""
     noise: float = 0.7
@@ -116,8 +118,8 @@ class PriorConfig:
             len(self.seasons) > 0 and all(1 <= s <= MAX_SEASON for s in self.seasons),
             f"seasons: lengths must lie between 1 and {MAX_SEASON}",
         )
-        of_layout = ("short_history", "matched_windows", "hidden_season", "irregular", "missing")
-        of_values = ("growth", "long_step_growth", "exponential", "noise", "process_noise", "outliers")
+        of_layout = ("short_history", "matched_windows", "hidden_season", "wrong_season", "irregular", "missing")
+        of_values = ("growth", "exponential", "noise", "process_noise", "outliers")
         for name in of_layout + of_values:
             require(0 <= getattr(self, name) <= 1, f"{name}: {getattr(self, name)} is not a share in [0, 1]")
         require(self.max_rise > 0.5, f"max_rise: must be above 0.5, not {self.max_rise}")

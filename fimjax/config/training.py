@@ -16,6 +16,8 @@ class TrainingConfig:
     """Optimiser steps."""
     batch_size: int = 128
     """Series a step, over all devices."""
+    optimizer: Literal["adamw", "muon"] = "adamw"
+    """AdamW, the paper's; or Muon for the matrices inside the network, with AdamW for the rest."""
     schedule: Literal["inverse_sqrt", "cosine"] = "inverse_sqrt"
     """Learning rate after the warm-up: the paper's, or a cosine down to min_learning_rate at the last step."""
     learning_rate: float = 1e-4

@@ -7,6 +7,10 @@ class EvaluationError(ValueError):
     """An evaluation that cannot be done as asked; the message says what is wrong and where."""
 
 
+SEASONS = {"D": 7, "W": 52}
+"""Seasons of frequencies for which the paper's table 3 has none."""
+
+
 @dataclasses.dataclass(frozen=True)
 class DatasetInfo:
     """One row of table 3."""
@@ -22,6 +26,15 @@ class DatasetInfo:
     """Per cent of the series that the paper calls erratic."""
     frequency: str
     """Pandas alias of the time between two points."""
+
+    @property
+    def told_season(self) -> int:
+        """The season that a forecaster is told: that of the frequency, as it is for a user's dates.
+
+        The paper's table has none for daily and weekly series, by which its statistical models are fitted and MASE is
+        scaled; but a week has seven days and a year 52 weeks.
+        """
+        return SEASONS.get(self.frequency, self.season)
 
     @property
     def competition(self) -> str:

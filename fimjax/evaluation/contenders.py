@@ -161,8 +161,9 @@ def ask(contender: Contender, dataset: Dataset) -> Forecasts:
     where = f"model {contender.name} on {dataset.info.name}"
     started, busy = time.perf_counter(), time.process_time()
     try:
+        info = dataset.info
         answer = contender.model.forecast(
-            dataset.history_frame(), h=dataset.info.horizon, freq=1, season_length=dataset.info.season, quantiles=LEVELS
+            dataset.history_frame(), h=info.horizon, freq=1, season_length=info.told_season, quantiles=LEVELS
         )
         busy, elapsed = time.process_time() - busy, time.perf_counter() - started
         frame = answer if isinstance(answer, pd.DataFrame) else answer.to_pandas()

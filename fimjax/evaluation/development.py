@@ -59,9 +59,9 @@ def dated_frame(dataset: Dataset) -> pd.DataFrame:
 
 
 def forecast_by_dates(model: Forecaster, dataset: Dataset) -> Forecasts:
-    """The forecasts of a user's frame; where the benchmark knows of no season, the user says so."""
-    h, season = dataset.info.horizon, None if dataset.info.season > 1 else 1
-    answer = model.forecast(dated_frame(dataset), h, quantiles=LEVELS, season_length=season)
+    """The forecasts of a user's frame, whose frequency says what a season is."""
+    h = dataset.info.horizon
+    answer = model.forecast(dated_frame(dataset), h, quantiles=LEVELS)
     columns = [answer[f"{model.name}-{level_column(level)}"].to_numpy() for level in LEVELS]
     zeros = np.zeros(len(dataset))
     return Forecasts(

@@ -148,7 +148,7 @@ def measure_dataset(model: Forecaster, dataset: Dataset, seed: int) -> dict[str,
             frames.append(pd.DataFrame({"unique_id": id, "ds": np.arange(len(y)), "y": np.where(removed, np.nan, y)}))
     if not series:
         raise EvaluationError(f"data set {dataset.info.name}: no series has a point to be removed and filled in")
-    answer = model.interpolate(pd.concat(frames), freq=1, season_length=dataset.info.season)
+    answer = model.interpolate(pd.concat(frames), freq=1, season_length=dataset.info.told_season)
     found = np.split(answer[model.name].to_numpy(), np.cumsum([len(y) for y, _ in series])[:-1])
     errors = {MODEL: [_step_error(*one, filled[one[1]]) for one, filled in zip(series, found)]}
     for name, fit in RIVALS.items():

@@ -16,6 +16,7 @@ from fimjax.nn.packing import Packing, pack, spread, unpack
 from fimjax.nn.queries import QueryDecoder, query_features
 from fimjax.nn.scaling import Affine, fit_moments, fit_range, zero_unobserved
 from fimjax.nn.season import Clock
+from fimjax.nn.smoothers import Smoothed, smooth
 from fimjax.nn.statistics import window_statistics
 from fimjax.nn.summary import SummaryAttention
 from fimjax.nn.transformer import TransformerEncoder
@@ -143,7 +144,17 @@ class FIM(nn.Module):
             tokens, mask, packing = recollect(forecast, self.places(forecast))
             features = query_features(ahead, forecast.clock, phases)
             values, last = observed_values(forecast), last_value(forecast)
-            out = self.query_decoder(features, tokens, mask, values=values, pinned=last[:, None], packed_tokens=packing)
+            pinned, unit = jnp.broadcast_to(last[:, None, None], (*ahead.shape, 1)), None
+            if self.config.smoothers:
+                smoothed = smooth_series(forecast, ahead)
+                unit, character = smoothed.unit, smoothed.character[:, None]
+                character = jnp.broadcast_to(character, (*ahead.shape, character.shape[-1]))
+                told = [smoothed.forecasts - last[:, None, None], smoothed.remainders, character]
+                features = jnp.concatenate([features, *told], axis=-1)
+                pinned = jnp.concatenate([pinned, smoothed.forecasts, smoothed.remainders], axis=-1)
+            out = self.query_decoder(
+                features, tokens, mask, values=values, pinned=pinned, unit=unit, packed_tokens=packing
+            )
             if self.is_initializing():
                 # FIM-l's own decoder has no part in this, but belongs to the model: it interpolates.
                 known = Known(forecast.values[:1, 0], forecast.times[:1, 0], forecast.mask[:1, 0])
@@ -248,6 +259,13 @@ def observed_values(forecast: Forecast) -> jax.Array:
     count = jnp.maximum(jnp.sum(forecast.mask, axis=-1), 1)
     means = jnp.sum(forecast.values, axis=-1) / count
     return jnp.concatenate([means, forecast.values.reshape(len(means), -1)], axis=1)
+
+
+def smooth_series(forecast: Forecast, ahead: jax.Array) -> Smoothed:
+    """What classical smoothers say of the times ahead [B, Q], in units of the series."""
+    flat = lambda x: x.reshape(len(x), -1)
+    step, season = forecast.clock.step[:, None], forecast.clock.season
+    return smooth(flat(forecast.values), flat(forecast.times) / step, flat(forecast.mask), season, ahead / step)
 
 
 def last_value(forecast: Forecast) -> jax.Array:

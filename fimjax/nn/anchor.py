@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from fimjax.nn.attention import masked_attention
 from fimjax.nn.compute import Compute
-from fimjax.nn.packing import Packing, merge_heads, split_heads, spread
+from fimjax.nn.packing import Packing, merge_heads, split_heads
 
 
 class Anchor(nn.Module):
@@ -37,7 +37,7 @@ class Anchor(nn.Module):
         Args:
             queries: [B, Q, D]; tokens: [B, T, D]; each of them maybe as rows.
             mask: [B, T]; values: [B, T], what was observed at each token.
-            pinned: [B, P], values that matter always, so that no attention is needed to find them.
+            pinned: [B, Q, P] or rows, values that matter always, so that no attention is needed to find them.
 
         Returns:
             [B, Q] or rows.
@@ -48,17 +48,17 @@ class Anchor(nn.Module):
         (key,) = split_heads(project(tokens, "key"), 1, self.heads, packed_tokens)
         column = jnp.broadcast_to(values[:, None, :, None], (*key.shape[:3], 1)).astype(jnp.float32)
         means = merge_heads(masked_attention(query, key, column, mask), packed_queries)  # [B, Q, N]
-        pinned = jnp.broadcast_to(spread(pinned, packed_queries), (*means.shape[:-1], pinned.shape[-1]))
         gates = nn.Dense(
             self.heads + pinned.shape[-1],
             dtype=jnp.float32,
             precision="highest",
             kernel_init=nn.initializers.zeros,
-            bias_init=self._mean_of_heads,
+            bias_init=_plain_mean,
             name="gates",
         )(queries.astype(jnp.float32))
         return jnp.sum(gates * jnp.concatenate([means, pinned], axis=-1), axis=-1)
 
-    def _mean_of_heads(self, key: jax.Array, shape: tuple[int, ...], dtype: Any = jnp.float32) -> jax.Array:
-        """Gates at first: the plain mean of the heads."""
-        return jnp.where(jnp.arange(shape[0]) < self.heads, 1 / self.heads, 0.0).astype(dtype)
+
+def _plain_mean(key: jax.Array, shape: tuple[int, ...], dtype: Any = jnp.float32) -> jax.Array:
+    """Gates at first: the plain mean of heads and pinned values."""
+    return jnp.full(shape, 1 / shape[0], dtype)

@@ -91,8 +91,10 @@ class QueryDecoder(nn.Module):
         Args:
             features: [B, Q, F], or rows of them.
             tokens: [B, W, D], or rows of them; mask: [B, W], which of them may be seen.
-            values: [B, W], what was observed at each token, and pinned: [B, P], what matters always: for the anchor.
-            guesses: [B, Q, G] or rows, simple answers to start from, and unit: [B, Q] or rows, how far these may miss.
+            values: [B, W], what was observed at each token, and pinned: [B, Q, P] or rows, what matters always: for the
+                anchor.
+            guesses: [B, Q, G] or rows, simple answers to start from.
+            unit: [B, Q] or rows, how far anchor or guesses may miss; 1 if it is not given.
 
         Returns:
             [B, Q, L] or rows, float32, in the units of values and guesses.
@@ -109,10 +111,11 @@ class QueryDecoder(nn.Module):
         # The last layer is float32: it is small, and the loss needs its digits.
         outputs = nn.Dense(head_size(self.levels), dtype=jnp.float32, precision="highest", name="outputs")(hidden)
         out = apply_head(outputs, self.levels)
+        out = out if unit is None else unit[..., None] * out
         if self.anchor_heads:
             anchor = Anchor(self.anchor_heads, self.compute, name="anchor")
             out = out + anchor(x, tokens, mask, values, pinned, packed_queries, packed_tokens)[..., None]
         if guesses is not None:
             trust = nn.Dense(guesses.shape[-1], dtype=jnp.float32, precision="highest", name="trust")(hidden)
-            out = unit[..., None] * out + jnp.sum(nn.softmax(trust) * guesses, axis=-1, keepdims=True)
+            out = out + jnp.sum(nn.softmax(trust) * guesses, axis=-1, keepdims=True)
         return out

@@ -29,7 +29,7 @@ def normal(u: jax.Array) -> jax.Array:
     return jnp.sqrt(2.0) * jax.lax.erf_inv(2.0 * jnp.maximum(u, 1e-7) - 1.0)
 
 
-UPWARD = 0.75
+UPWARD = 0.85
 """Share of trends that rise: most of what people count and sell grows."""
 
 

@@ -21,6 +21,7 @@ from jax import lax, random
 
 from fimjax.config import MAX_SEASON
 from fimjax.prior.distributions import beta_half_three, innovations, leaning_normal, log_uniform, uniform
+from fimjax.prior.pace import momentum
 from fimjax.prior.path import Path
 from fimjax.prior.seasonal import seasonal_pattern
 
@@ -61,7 +62,7 @@ def draw_parameters(key: jax.Array, season: jax.Array) -> Parameters:
 
     alpha ~ Beta(1, 1.5); beta / alpha and gamma / (1 - alpha) ~ Beta(0.5, 3) in 60 %, else 0; phi ~ U(0.8, 1) where
     damped; slope N(0, 1) times 0.002 to 0.2 (growth: to 0.05) in 75 %; season of strength 0.05 to 2, or 0.05 to 0.6
-    in the forms that have a multiplicative part.
+    in the forms that have a multiplicative part. Slope and beta are those of years; shorter steps have less.
     """
     number_key, pattern_key = random.split(key)
     numbers = random.uniform(number_key, (20,))
@@ -75,7 +76,8 @@ def draw_parameters(key: jax.Array, season: jax.Array) -> Parameters:
 
     uses_beta, uses_gamma, alpha_number, damping = numbers[3:7]
     alpha = 1.0 - alpha_number ** (1 / 1.5)  # Beta(1, b) by its inverse
-    beta = alpha * beta_half_three(numbers[7:11]) * ((uses_beta < 0.6) & has_trend)
+    pull = momentum(season)
+    beta = alpha * pull * beta_half_three(numbers[7:11]) * ((uses_beta < 0.6) & has_trend)
     gamma = (1.0 - alpha) * beta_half_three(numbers[11:15]) * ((uses_gamma < 0.6) & has_season)
     phi = jnp.where(is_damped, uniform(damping, 0.8, 1.0), 1.0)
 
@@ -83,7 +85,7 @@ def draw_parameters(key: jax.Array, season: jax.Array) -> Parameters:
     is_bounded = error_is_relative | trend_is_relative | season_is_relative
     level = jnp.where(is_bounded, log_uniform(start, 1.0, 10.0), 0.0)
     steepness = jnp.where(trend_is_relative, log_uniform(scale, 0.002, 0.05), log_uniform(scale, 0.002, 0.2))
-    slope = leaning_normal(size) * steepness * ((uses_slope < 0.75) & has_trend)
+    slope = leaning_normal(size) * pull * steepness * ((uses_slope < 0.75) & has_trend)
     slope = jnp.where(trend_is_relative, jnp.exp(slope), slope)
     strength = jnp.where(is_bounded, log_uniform(swing, 0.05, 0.6), log_uniform(swing, 0.05, 2.0))
     pattern = strength * seasonal_pattern(pattern_key, season) * has_season

@@ -30,7 +30,13 @@ class Family(NamedTuple):
     may_grow: bool = True
     may_be_noisy: bool = True
     has_errors: bool = False  # of its own, so that noise on top is seldom due
+    seasons: tuple[int, ...] = ()  # those it is drawn with, as far as the config has them; () for the config's
 
+
+MARKETS = (1, 1, 4, 5, 7, 7, 12, 12, 24, 52, 52)
+"""Prices and rates wander from day to day and from week to week."""
+ECONOMIES = (1, 1, 1, 1, 1, 4, 4, 12)
+"""What grows is counted by the year, the quarter, the month."""
 
 FAMILIES: dict[str, Family] = {
     "rbf": Family(gaussian_process.draw_rbf, continuous=True),
@@ -43,8 +49,10 @@ FAMILIES: dict[str, Family] = {
     "ets": Family(ets.draw, continuous=False, has_errors=True),
     "sarima": Family(sarima.draw, continuous=False, has_errors=True),
     "local_linear_trend": Family(local_linear_trend.draw, continuous=False, has_errors=True),
-    "random_walk": Family(random_walk.draw, continuous=False, may_grow=False, has_errors=True),
-    "growing": Family(growing.draw, continuous=False, may_exponentiate=False, may_grow=False, has_errors=True),
+    "random_walk": Family(random_walk.draw, continuous=False, may_grow=False, has_errors=True, seasons=MARKETS),
+    "growing": Family(
+        growing.draw, continuous=False, may_exponentiate=False, may_grow=False, has_errors=True, seasons=ECONOMIES
+    ),
     "regimes": Family(regimes.draw, continuous=False, has_errors=True),
     "counts": Family(counts.draw, continuous=False, may_exponentiate=False, may_grow=False, may_be_noisy=False),
 }

@@ -16,6 +16,9 @@ from fimjax.prior.distributions import log_uniform, uniform
 MAX_JITTER = 0.45
 """Irregular times lie within this of their step, hence keep their order."""
 
+LONG_SEASON, FEW_STEPS = 13, 16
+"""Above the one a season is seldom asked for as a whole; the other is the most that is asked for without a season."""
+
 
 class Layout(NamedTuple):
     """The geometry of one series."""
@@ -46,21 +49,26 @@ def jitter(numbers_N: jax.Array, window_steps: jax.Array) -> jax.Array:
     return jnp.where(ends_window_N, jnp.minimum(shift_N, 0.0), shift_N)
 
 
-def draw_layout(key: jax.Array, continuous: jax.Array, config: PriorConfig) -> Layout:
+def draw_layout(key: jax.Array, continuous: jax.Array, seasons: jax.Array, config: PriorConfig) -> Layout:
     """Season from the list, window length and history log-uniform, times jittered in a share of continuous series.
 
-    Who has a season mostly asks for about as much: in a share of the seasonal series the window lasts half a season to
-    three of them, within the bounds.
+    Who has a season mostly asks for about as much: in a share of the series the window lasts half a season to three of
+    them (long seasons: a quarter to two), or a few steps where there is none, within the bounds.
+
+    Args:
+        seasons: [S], season lengths of equal chance, and zeros after them.
     """
     numbers = random.uniform(key, (6 + config.total_steps,))
     length, is_short, cut, season, is_irregular, is_matched = numbers[:6]
-    season = jnp.array(config.seasons, jnp.int32)[jnp.floor(season * len(config.seasons)).astype(jnp.int32)]
+    season = seasons[jnp.floor(season * jnp.sum(seasons > 0)).astype(jnp.int32)]
     shortest, longest = config.min_window_steps, config.max_window_steps
-    is_matched = (season > 1) & (is_matched < config.matched_windows)
+    is_matched = is_matched < config.matched_windows
+    fewest = jnp.where(season > LONG_SEASON, season // 4, season // 2)
+    most = jnp.where(season > 1, 3 * season, FEW_STEPS)
     window_steps = _log_uniform_integer(
         length,
-        jnp.where(is_matched, (season // 2).clip(shortest, longest), shortest),
-        jnp.where(is_matched, (3 * season).clip(shortest, longest), longest),
+        jnp.where(is_matched, fewest.clip(shortest, longest), shortest),
+        jnp.where(is_matched, most.clip(shortest, longest), longest),
     )
     longest = (config.windows - 1) * window_steps
     shortest = jnp.minimum(config.min_context, longest)

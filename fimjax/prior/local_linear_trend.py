@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax import random
 
 from fimjax.prior.distributions import innovations, leaning_normal, log_uniform
+from fimjax.prior.pace import momentum
 from fimjax.prior.path import Path
 from fimjax.prior.seasonal import repeat, seasonal_pattern
 
@@ -30,15 +31,16 @@ def draw(key: jax.Array, times_N: jax.Array, season: jax.Array) -> Path:
     """Deviations, all log-uniform: level 0.01 to 0.5, slope 0.0005 to 0.2, error 0.01 to 1 (heavy-tailed in 30 %).
 
     Initial slope N(0, 1) times 0.002 to 0.1; season of strength 0.1 to 4 in 70 % of the series that have one.
+    Slopes are those of years; shorter steps have less, which wander less.
     """
     number_key, noise_key, pattern_key, error_key = random.split(key, 4)
     n = times_N.shape[0]
     restless, bending, size, scale, is_seasonal, swing, roughness = random.uniform(number_key, (7,))
-    noise_2N = random.normal(noise_key, (2, n))
+    noise_2N, pull = random.normal(noise_key, (2, n)), momentum(season)
     trend = wander(
         log_uniform(restless, 0.01, 0.5) * noise_2N[0],
-        log_uniform(bending, 0.0005, 0.2) * noise_2N[1],
-        log_uniform(scale, 0.002, 0.1) * leaning_normal(size),
+        pull**2 * log_uniform(bending, 0.0005, 0.2) * noise_2N[1],
+        pull * log_uniform(scale, 0.002, 0.1) * leaning_normal(size),
     )
     strength = log_uniform(swing, 0.1, 4.0) * (is_seasonal < 0.7)
     clean_N = trend.level + strength * repeat(seasonal_pattern(pattern_key, season), season, n)

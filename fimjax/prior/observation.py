@@ -8,22 +8,26 @@ from jax import random
 
 from fimjax.config import PriorConfig
 from fimjax.prior.distributions import innovations, log_uniform, normal, uniform
+from fimjax.prior.pace import pace
 from fimjax.prior.path import Path
+from fimjax.prior.regimes import last_renewal
 
 MIN_RISE = 0.5
 """Least that steady growth takes a series from its first step to its last, in deviations of what it is added to."""
 GROWTH_RANGE = (0.03, 0.8)
 """Deviation of the logarithm of an exponentiated series."""
-RISING = 0.85
+RISING = 0.92
 """Share of steady growth that goes up."""
+BENDING = 0.6
+"""Share of steady growth that bends."""
 MAX_EXPONENT = 6.0
 MULTIPLICATIVE_SHARE = 0.2
 """Share of multiplicative noise among series that were not exponentiated; those that were have no other kind."""
 MAX_FACTOR_EXPONENT = 2.0
 STRIDES = (2, 3, 4)
+RUNS, STRIDED = 0.25, 0.35
+"""Shares, among series with missing points, of those that miss runs and of those observed at a stride."""
 MIN_DEVIATION = 1e-3
-LONG_STEPS = 4
-"""Steps of a season up to which they count as long ones: years, quarters."""
 
 
 class Spread(NamedTuple):
@@ -43,9 +47,17 @@ def spread_of(values_N: jax.Array, exists_N: jax.Array) -> Spread:
     return Spread(mean, jnp.maximum(deviation, MIN_DEVIATION + 1e-5 * magnitude), magnitude)
 
 
-def add_growth(path: Path, exists_N: jax.Array, rise: jax.Array) -> Path:
-    """A straight line that rises so far over the steps that exist."""
-    passed_N = jnp.cumsum(exists_N) / jnp.maximum(jnp.sum(exists_N), 1)
+def slopes(numbers: jax.Array, numbers_2N: jax.Array) -> jax.Array:
+    """Slopes [N] of steady growth, 1 on average: straight, or in a share BENDING kinked every 8 to 150 steps or so, to
+    a slope that deviates by 0.2 to 1.5."""
+    bends, stay, size = numbers
+    wild = log_uniform(size, 0.2, 1.5) * (bends < BENDING)
+    return 1.0 + wild * normal(numbers_2N[0])[last_renewal(numbers_2N[1] * log_uniform(stay, 8.0, 150.0) < 1.0)]
+
+
+def add_growth(path: Path, exists_N: jax.Array, rise: jax.Array, slopes_N: jax.Array) -> Path:
+    """A line of these slopes, which rises so far over the steps that exist if they are 1 on average."""
+    passed_N = jnp.cumsum(jnp.where(exists_N, slopes_N, 0.0)) / jnp.maximum(jnp.sum(exists_N), 1)
     return jax.tree.map(lambda values_N: values_N + rise * passed_N, path)
 
 
@@ -99,18 +111,18 @@ def draw_values(
     Noise is drawn for these steps alone, which windows that are thinned to their slots make few. A step given twice
     would get noise twice.
     """
-    number_key, noise_key, outlier_key = random.split(key, 3)
-    numbers = random.uniform(number_key, (11,))
+    number_key, noise_key, outlier_key, slope_key = random.split(key, 4)
+    numbers = random.uniform(number_key, (14,))
     is_exponential, growth, is_noisy, kind, size, is_factor, has_outliers, rate = numbers[:8]
-    grows, way, extent = numbers[8:]
+    grows, way, extent = numbers[8:11]
+    slopes_N = slopes(numbers[11:], random.uniform(slope_key, (2, exists_N.shape[0])))
 
     rise = (
         jnp.where(way < RISING, 1.0, -1.0)
         * log_uniform(extent, MIN_RISE, config.max_rise)
         * spread_of(path.noisy, exists_N).deviation
     )
-    share = jnp.where(season <= LONG_STEPS, config.long_step_growth, config.growth)
-    path = add_growth(path, exists_N, rise * (may_grow & (grows < share)))
+    path = add_growth(path, exists_N, rise * (may_grow & (grows < config.growth * pace(season))), slopes_N)
     is_exponential = may_exponentiate & (is_exponential < config.exponential)
     exponentials = exponentiate(path, spread_of(path.noisy, exists_N), log_uniform(growth, *GROWTH_RANGE))
     path = jax.tree.map(lambda a, b: jnp.where(is_exponential, a, b), exponentials, path)
@@ -125,17 +137,26 @@ def draw_values(
     return Path(clean=path.clean[steps_KT], noisy=noisy_KT)
 
 
-def draw_observed(key: jax.Array, steps_KT: jax.Array, config: PriorConfig) -> jax.Array:
-    """True [K, T] for the steps observed: all, some at random (losing up to max_missing), or a regular stride."""
-    numbers = random.uniform(key, (5 + steps_KT.size,))
+def draw_observed(key: jax.Array, steps_KT: jax.Array, window_slots: jax.Array, config: PriorConfig) -> jax.Array:
+    """True [K, T] for the steps observed: all, some at random (losing up to max_missing), a regular stride, or all but
+    a run in each window."""
+    windows, slots = steps_KT.shape
+    numbers = random.uniform(key, (5 + 2 * windows + steps_KT.size,))
     is_missing, kind, rate, stride, offset = numbers[:5]
-    observed_KT = numbers[5:].reshape(steps_KT.shape) >= rate * config.max_missing
+    begin_K, length_K = numbers[5 : 5 + 2 * windows].reshape(2, windows)
+    observed_KT = numbers[5 + 2 * windows :].reshape(steps_KT.shape) >= rate * config.max_missing
+    # A run lies anywhere, and may begin before its window or end after it.
+    length_K = length_K * config.max_missing
+    begin_K = uniform(begin_K, -length_K, 1.0)
+    place_KT = jnp.arange(slots)[None, :] / window_slots
+    in_run_KT = (place_KT >= begin_K[:, None]) & (place_KT < (begin_K + length_K)[:, None])
+    observed_KT = jnp.where(kind < RUNS, ~in_run_KT, observed_KT)
     # A stride s leaves out 1 - 1 / s; those that leave out more than they may are not drawn.
     strides = [s for s in STRIDES if 1 - 1 / s <= config.max_missing]
     if strides:
         stride = jnp.array(strides)[jnp.floor(stride * len(strides)).astype(jnp.int32)]
         at_stride_KT = (steps_KT + jnp.floor(offset * stride).astype(jnp.int32)) % stride == 0
-        observed_KT = jnp.where(kind < 0.5, at_stride_KT, observed_KT)
+        observed_KT = jnp.where(kind >= 1.0 - STRIDED, at_stride_KT, observed_KT)
     return observed_KT | (is_missing >= config.missing)
 
 
@@ -149,5 +170,9 @@ def keep_two(observed_KT: jax.Array, valid_KT: jax.Array) -> jax.Array:
 
 
 def told_season(u: jax.Array, season: jax.Array, config: PriorConfig) -> jax.Array:
-    """The season as the model hears of it: 1 if it is hidden."""
-    return jnp.where(u < config.hidden_season, 1, season)
+    """The season as the model hears of it: 1 if it is hidden, another one if it is wrong."""
+    seasons = jnp.array(config.seasons, jnp.int32)
+    rest = (u - config.hidden_season) / max(config.wrong_season, 1e-6)  # in [0, 1) where it is wrong
+    other = seasons[jnp.clip(jnp.floor(rest * seasons.shape[0]).astype(jnp.int32), 0, seasons.shape[0] - 1)]
+    told = jnp.where(u < config.hidden_season + config.wrong_season, other, season)
+    return jnp.where(u < config.hidden_season, 1, told)

@@ -82,6 +82,16 @@ def family_counts(weights: PriorWeights, group_size: int) -> dict[str, int]:
     return counts
 
 
+def seasons_by_series(counts: dict[str, int], config: PriorConfig) -> np.ndarray:
+    """Seasons of equal chance for each series of a group [S, n]: its family's as far as the config has them, or the
+    config's. Zeros fill the shorter lists."""
+    preferred = {name: tuple(s for s in FAMILIES[name].seasons if s in config.seasons) for name in counts}
+    lists = {name: seasons or config.seasons for name, seasons in preferred.items()}
+    length = max(map(len, lists.values()))
+    rows = [np.pad(lists[name], (0, length - len(lists[name]))) for name in counts]
+    return np.repeat(np.array(rows, np.int32), list(counts.values()), axis=0)
+
+
 def _draw_paths(keys_GS: jax.Array, layout_GS: Layout, counts: dict[str, int]) -> Path:
     """Paths [G, S, N], one vmapped call a family: a switch under vmap would compute every family for each series."""
     groups, stop, paths = keys_GS.shape[0], 0, []
@@ -112,7 +122,8 @@ def _observe(
     values = observation.draw_values(
         value_key, path, exists(layout), slots.steps, layout.season, may_exponentiate, may_grow, noise, config
     )
-    observed_KT = observation.draw_observed(gap_key, slots.steps, config)
+    window_slots = jnp.minimum(layout.window_steps, config.slots)
+    observed_KT = observation.draw_observed(gap_key, slots.steps, window_slots, config)
     return Sample(
         times=layout.times[slots.steps],
         noisy=values.noisy,
@@ -139,7 +150,8 @@ def _sample(group_keys: jax.Array, config: PriorConfig) -> Sample:
     series_keys = jax.vmap(lambda key: random.split(key, config.group_size))(group_keys).reshape(-1)
     part_keys = jax.vmap(lambda key: random.split(key, 3))(series_keys)
     layout_keys, path_keys, observation_keys = part_keys[:, 0], part_keys[:, 1], part_keys[:, 2]
-    layout_B = jax.vmap(lambda key, continuous: draw_layout(key, continuous, config))(layout_keys, flags("continuous"))
+    seasons = jnp.tile(seasons_by_series(counts, config), (groups, 1))
+    layout_B = jax.vmap(lambda *series: draw_layout(*series, config))(layout_keys, flags("continuous"), seasons)
     by_group = jax.tree.map(lambda x: x.reshape(groups, config.group_size, *x.shape[1:]), (path_keys, layout_B))
     path_B = jax.tree.map(lambda x: x.reshape(-1, x.shape[-1]), _draw_paths(*by_group, counts))
     return jax.vmap(lambda *series: _observe(*series, config))(

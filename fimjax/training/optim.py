@@ -5,9 +5,15 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import optax
+from optax.contrib import MuonDimensionNumbers
 
 from fimjax.config import FIMConfig, ModelConfig, TrainingConfig
 from fimjax.training.losses import Params
+
+NARROWEST_MUON = 32
+"""Least width of a matrix that Muon updates."""
+ADAM_RMS = 0.2
+"""Root mean square of Muon's updates, that of Adam's, so that one learning rate serves both."""
 
 
 def frozen_parts(model: ModelConfig) -> frozenset[str]:
@@ -55,10 +61,34 @@ def decayed(params: Params) -> Any:
     return jax.tree_util.tree_map_with_path(lambda path, _: path[-1].key == "kernel", params)
 
 
+def orthogonalised(params: Params) -> Any:
+    """Muon is for matrices between two wide layers: not for what reads a few features or tells a few quantiles."""
+
+    def dimensions(path, leaf):
+        is_wide = path[-1].key == "kernel" and leaf.ndim == 2 and min(leaf.shape) >= NARROWEST_MUON
+        return MuonDimensionNumbers() if is_wide else None
+
+    return jax.tree_util.tree_map_with_path(dimensions, params)
+
+
 def make_optimizer(training: TrainingConfig) -> optax.GradientTransformation:
-    """AdamW after clipping to a global norm (report, section 7.1)."""
+    """AdamW (report, section 7.1) or Muon, after clipping to a global norm."""
+    clip = optax.clip_by_global_norm(training.clip_norm)
+    if training.optimizer == "muon":
+        return optax.chain(
+            clip,
+            optax.contrib.muon(
+                make_schedule(training),
+                weight_decay=training.weight_decay,
+                weight_decay_mask=decayed,
+                adam_b1=training.beta1,
+                adam_b2=training.beta2,
+                muon_weight_dimension_numbers=orthogonalised,
+                consistent_rms=ADAM_RMS,
+            ),
+        )
     return optax.chain(
-        optax.clip_by_global_norm(training.clip_norm),
+        clip,
         optax.adamw(
             make_schedule(training),
             b1=training.beta1,

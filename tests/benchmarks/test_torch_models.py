@@ -24,6 +24,7 @@ torch = pytest.importorskip("torch")
 from benchmarks import torch_layers, torch_models, torch_polynomials, torch_training  # noqa: E402
 from benchmarks.torch_params import to_state_dict  # noqa: E402
 from benchmarks.torch_training import learning_rate, load_model, make_forward, make_step, to_torch  # noqa: E402
+from benchmarks.training import without_smoothers  # noqa: E402
 
 GROUPS = 3
 
@@ -48,7 +49,9 @@ def narrow(config: Config) -> Config:
 
 
 FULL = {
-    module.__name__.removeprefix("configs."): module.get_config() for module in (small_fim, paper_fim, paper_fim_local)
+    "small_fim": without_smoothers(small_fim.get_config()),
+    "paper_fim": paper_fim.get_config(),
+    "paper_fim_local": paper_fim_local.get_config(),
 }
 SMALL = {name: narrow(config) for name, config in FULL.items()}
 each_config = pytest.mark.parametrize("config", SMALL.values(), ids=SMALL)

@@ -1,6 +1,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from fimjax.evaluation.catalog import CATALOG, EvaluationError
 from fimjax.evaluation.datasets import differences_from_table3, read_dataset
 from fimjax.evaluation.sampling import resampling_counts, sampling_order, take_sample
+from fimjax.forecasting.frequency import infer_frequency
 from tests.evaluation.examples import make_dataset, write_dataset
 
 
@@ -132,3 +134,9 @@ def test_a_resample_has_as_many_series_as_the_sample():
     counts = resampling_counts(30, seed=3)
     assert counts.shape == (1000, 30) and np.all(counts.sum(axis=1) == 30)
     assert abs(counts.mean() - 1) < 1e-12 and counts.std() > 0.9
+
+
+@pytest.mark.parametrize("info", CATALOG.values(), ids=CATALOG)
+def test_a_forecaster_is_told_the_season_that_a_users_dates_have(info):
+    stamps = pd.date_range("2001-01-01", periods=60, freq=info.frequency).to_numpy()
+    assert info.told_season == infer_frequency([stamps]).season_length

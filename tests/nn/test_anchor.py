@@ -10,7 +10,7 @@ from fimjax.nn.packing import pack_slots
 QUERIES, TOKENS = (jax.random.normal(jax.random.key(i), (2, n, 8)) for i, n in ((0, 3), (1, 5)))
 MASK = jnp.array([[True] * 5, [True, True, False, False, False]])
 VALUES = jnp.array([[1.0, 2.0, 3.0, 4.0, 5.0], [7.0, 7.0, -99.0, -99.0, -99.0]])
-PINNED = jnp.array([[5.0], [7.0]])
+PINNED = jnp.broadcast_to(jnp.array([5.0, 7.0])[:, None, None], (2, 3, 1))
 
 
 def params():
@@ -32,12 +32,13 @@ def test_what_is_pinned_needs_no_attention():
     known = params()["params"]
     moved = {**known, "gates": {**known["gates"], "bias": jnp.array([0.0, 0.0, 1.0])}}
     out = Anchor(2).apply({"params": moved}, QUERIES, TOKENS, MASK, VALUES, PINNED)
-    np.testing.assert_allclose(out, jnp.broadcast_to(PINNED, (2, 3)), rtol=1e-6)
+    np.testing.assert_allclose(out, PINNED[..., 0], rtol=1e-6)
 
 
 def test_packed_tokens_and_queries_give_the_same():
     asked = jnp.array([[True, False, True], [False, True, False]])
     tokens, queries = pack_slots(MASK, 8), pack_slots(asked, 4)
-    rows = Anchor(2).apply(params(), queries.pack(QUERIES), tokens.pack(TOKENS), MASK, VALUES, PINNED, queries, tokens)
+    packed = queries.pack(QUERIES), tokens.pack(TOKENS), MASK, VALUES, queries.pack(PINNED), queries, tokens
+    rows = Anchor(2).apply(params(), *packed)
     expected = Anchor(2).apply(params(), QUERIES, TOKENS, MASK, VALUES, PINNED)
     np.testing.assert_allclose(rows[:3], expected[asked], rtol=1e-5)

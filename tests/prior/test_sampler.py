@@ -12,7 +12,7 @@ import pytest
 from fimjax.config import ConfigError, PriorConfig, PriorWeights
 from fimjax.nn.windows import Windows
 from fimjax.prior.families import FAMILIES
-from fimjax.prior.sampler import family_counts, sample_group, sample_groups
+from fimjax.prior.sampler import family_counts, sample_group, sample_groups, seasons_by_series
 from tests.prior.quick import quick_jit
 
 
@@ -101,8 +101,17 @@ def test_lengths_horizons_and_seasons_cover_their_ranges():
     assert context.min() == CONFIG.min_context and context.max() > 350 and (context <= 12).mean() > 0.05
     assert sample.steps.min() == CONFIG.min_window_steps and sample.steps.max() > 0.95 * CONFIG.max_window_steps
     assert set(sample.season) == set(CONFIG.seasons)
-    told = np.mean(np.array(CONFIG.seasons) > 1) * (1 - CONFIG.hidden_season)
+    seasons = seasons_by_series(family_counts(CONFIG.weights, CONFIG.group_size), CONFIG)
+    told = np.mean([np.mean(row[row > 0] > 1) for row in seasons]) * (1 - CONFIG.hidden_season)
     np.testing.assert_allclose((sample.season > 1).mean(), told, atol=0.05)
+
+
+def test_families_have_their_seasons_as_far_as_the_config_has_them():
+    counts = {"growing": 2, "ets": 1}
+    grow, again, smooth = seasons_by_series(counts, dataclasses.replace(CONFIG, seasons=(1, 4, 7)))
+    assert set(grow) - {0} == {1, 4} and (grow == again).all() and set(smooth) - {0} == {1, 4, 7}
+    only_days = seasons_by_series(counts, dataclasses.replace(CONFIG, seasons=(7,)))
+    assert (only_days == 7).all()
 
 
 def test_windows_match_the_season_in_their_share():
@@ -110,7 +119,7 @@ def test_windows_match_the_season_in_their_share():
     sample = drawn(config)
     steps = sample.steps[sample.season == 12]
     assert steps.min() >= 6 and steps.max() <= 36 and steps.max() > 30
-    assert sample.steps[sample.season == 1].max() > 36
+    assert sample.steps[sample.season == 1].max() <= 16
 
 
 def test_history_ends_at_the_target_and_is_cut_in_its_share():

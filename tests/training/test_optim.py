@@ -1,12 +1,25 @@
 """Schedule, weight decay, and what is frozen."""
 
+import functools
+
 import jax
+import jax.numpy as jnp
 import numpy as np
+from optax.contrib import MuonDimensionNumbers
 
 from configs.paper_fim import get_config as paper_config
 from fimjax.config import TrainingConfig
 from fimjax.models import build_model, init_params
-from fimjax.training.optim import decayed, frozen_parts, make_schedule, split_params
+from fimjax.training.optim import (
+    ADAM_RMS,
+    NARROWEST_MUON,
+    decayed,
+    frozen_parts,
+    make_optimizer,
+    make_schedule,
+    orthogonalised,
+    split_params,
+)
 from tests.training.examples import FIM_RUN, FORECASTER
 
 
@@ -38,3 +51,27 @@ def test_frozen_parts():
     assert frozen_parts(FIM_RUN.model) == frozenset()
     trained, kept = split_params({"local": 1, "summary": 2}, frozenset({"local"}))
     assert trained == {"summary": 2} and kept == {"local": 1}
+
+
+def test_muon_takes_the_wide_matrices_and_only_them():
+    model = build_model(FORECASTER)
+    shapes = jax.eval_shape(lambda key: init_params(model, key), jax.random.key(0))
+    is_kind = lambda x: x is None or isinstance(x, MuonDimensionNumbers)  # noqa: E731
+    for path, kind in jax.tree_util.tree_leaves_with_path(orthogonalised(shapes), is_leaf=is_kind):
+        leaf = functools.reduce(lambda tree, part: tree[part.key], path, shapes)
+        is_wide = path[-1].key == "kernel" and min(leaf.shape) >= NARROWEST_MUON
+        assert (kind is not None) == is_wide, jax.tree_util.keystr(path)
+
+
+def test_muons_updates_have_orthogonal_rows_of_adams_size():
+    params = {"layer": {"kernel": jnp.zeros((64, 32)), "bias": jnp.zeros(32)}}
+    key = jax.random.key(0)
+    gradients = jax.tree.map(lambda x: jax.random.normal(key, x.shape), params)
+    training = TrainingConfig(optimizer="muon", schedule="cosine", learning_rate=1e-2, warmup_steps=0, weight_decay=0.0)
+    optimizer = make_optimizer(training)
+    updates, _ = optimizer.update(gradients, optimizer.init(params), params)
+    kernel = np.asarray(updates["layer"]["kernel"]) / 1e-2
+    sizes = np.linalg.svd(kernel, compute_uv=False)
+    assert sizes.max() < 1.8 * sizes.min()  # of the gradient itself, 5.5
+    np.testing.assert_allclose(np.sqrt(np.mean(kernel**2)), ADAM_RMS, rtol=0.2)
+    np.testing.assert_allclose(np.abs(updates["layer"]["bias"]), 1e-2, rtol=1e-3)  # Adam's first step

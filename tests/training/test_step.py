@@ -1,5 +1,7 @@
 """The pure step, alone and on several devices."""
 
+import dataclasses
+
 import chex
 import jax
 import jax.numpy as jnp
@@ -44,7 +46,12 @@ def run_steps(config, state, count, devices=1):
     "config, counts", [(OPERATOR_RUN, (1, 2, 4)), (RICH_RUN, (1, 4))], ids=["interpolation", "forecasting"]
 )
 def test_raw_gradients_agree_on_any_number_of_devices(config, counts):
-    """Raw ones: Adam and clipping would hide a gradient that is too large by the number of devices."""
+    """Raw ones: Adam and clipping would hide a gradient that is too large by the number of devices.
+
+    Of whole windows: one of a single point is all zeros to a network that has learned nothing, and LayerNorm makes a
+    gradient of millions out of that, in which rounding is all that shows.
+    """
+    config = dataclasses.replace(config, prior=dataclasses.replace(config.prior, missing=0.0, short_history=0.0))
     model, state = fresh(config)
     results = []
     for count in counts:

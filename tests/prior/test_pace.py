@@ -1,0 +1,17 @@
+"""Years have trends, days have errors."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from fimjax.prior.pace import momentum, pace
+
+
+@pytest.mark.parametrize("season, steps", [(1, 1), (4, 4), (12, 12), (52, 52), (7, 100), (24, 100), (168, 100)])
+def test_drift_shows_with_one_over_the_root_of_the_steps_a_year(season, steps):
+    np.testing.assert_allclose(pace(jnp.array(season)), steps**-0.5, rtol=1e-6)
+
+
+def test_momentum_is_whole_for_years_and_falls():
+    found = momentum(jnp.array([1, 4, 12, 52, 7]))
+    assert found[0] == 1 and (np.diff(found) < 0).all() and found[-1] > 0.1
