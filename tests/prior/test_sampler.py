@@ -115,7 +115,7 @@ def test_families_have_their_seasons_as_far_as_the_config_has_them():
 
 
 def test_windows_match_the_season_in_their_share():
-    config = dataclasses.replace(CONFIG, matched_windows=1.0, hidden_season=0.0, seasons=(1, 12))
+    config = dataclasses.replace(CONFIG, matched_windows=1.0, hidden_season=0.0, wrong_season=0.0, seasons=(1, 12))
     sample = drawn(config)
     steps = sample.steps[sample.season == 12]
     assert steps.min() >= 6 and steps.max() <= 36 and steps.max() > 30
