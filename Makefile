@@ -31,7 +31,7 @@ train: .venv/installed
 	$(TRAIN) --config configs/tiny_fim_local.py --run $(RUNS)/fim_local
 	$(TRAIN) --config configs/tiny_fim.py --local $(RUNS)/fim_local --run $(RUNS)/fim
 
-# The weights that ship, made anew in 70 minutes on two cores; goes on where it was stopped.
+# The weights that ship, made anew in 100 minutes on two cores; goes on where it was stopped.
 weights: .venv/installed
 	$(TRAIN) --config configs/small_fim.py --run runs/small/fim --resume
 	$(BIN)/python -m fimjax.training.bundle runs/small/fim \
