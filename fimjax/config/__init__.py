@@ -49,8 +49,11 @@ class Config:
     model: ModelConfig
     prior: PriorConfig = field(default_factory=PriorConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    members: int = 1
+    """Networks, trained alike but from seeds of their own, whose answers are averaged; a run trains one of them."""
 
     def __post_init__(self):
+        require(self.members >= 1, f"members: {self.members} is less than 1")
         if isinstance(self.model, FIMConfig):
             require(
                 self.model.windows == self.prior.windows,

@@ -29,7 +29,7 @@ from fimjax.evaluation.sampling import take_sample
 from fimjax.forecasting.forecaster import Forecaster
 from fimjax.forecasting.levels import at_levels
 from fimjax.forecasting.pretrained import PretrainedError
-from fimjax.forecasting.program import Params
+from fimjax.forecasting.program import Params, mean_of_members
 from fimjax.models import build_model
 from fimjax.nn.head import median_index
 from fimjax.prior.sampler import sample_groups
@@ -74,7 +74,8 @@ def _ask_group(config: Config, params: Params, key: jax.Array, group: jax.Array)
     """The seen windows of a group of series, fields [B * W, T], and FIM-l's answers at all slots [B * W, T, L]."""
     sample = sample_groups(key, group, 1, config.prior)
     folded = fold_windows(sample.replace(**{name: getattr(sample, name)[:, :-1] for name in FIELDS}))
-    return folded, interpolate(build_model(config.model.local), params["local"], folded)
+    local = build_model(config.model.local)
+    return folded, mean_of_members(config, params, lambda member: interpolate(local, member["local"], folded))
 
 
 def held_out_windows(config: Config, params: Params, series: int, seed: int) -> list[Window]:

@@ -174,14 +174,15 @@ def _shapes(folder: Traversable, config: Config) -> Params:
     path = folder.joinpath(CONFIG)
     _require_forecaster(path, config)
     try:
-        return _trace_shapes(config.model)
+        return _trace_shapes(config.model, config.members)
     except (ValueError, TypeError) as error:  # a size that is not a whole number gets this far
         raise PretrainedError(f"{path}: model: cannot be built ({_first_line(error)})") from error
 
 
 @functools.cache
-def _trace_shapes(model: ModelConfig) -> Params:
-    return jax.eval_shape(lambda: init_params(build_model(model), jax.random.key(0)))
+def _trace_shapes(model: ModelConfig, members: int) -> Params:
+    shapes = jax.eval_shape(lambda: init_params(build_model(model), jax.random.key(0)))
+    return shapes if members == 1 else jax.tree.map(lambda x: x.update(shape=(members, *x.shape)), shapes)
 
 
 def _check_arrays(path: Traversable, arrays: dict[str, tuple[str, tuple[int, ...]]], shapes: Params) -> None:

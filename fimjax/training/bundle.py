@@ -1,13 +1,20 @@
-"""A training run as weights that ship: `python -m fimjax.training.bundle runs/fim --local runs/fim_local`."""
+"""Training runs as weights that ship: `python -m fimjax.training.bundle runs/fim --local runs/fim_local`.
+
+Several runs of one config, each from a seed of its own, become the members of one model.
+"""
 
 import argparse
+import dataclasses
 import json
 import os
 import platform
 from pathlib import Path
 from typing import Any, Literal
 
-from fimjax.config import Config
+import jax
+import numpy as np
+
+from fimjax.config import Config, differing_keys
 from fimjax.files import replacing
 from fimjax.forecasting.pretrained import DEFAULT, save_pretrained
 from fimjax.models import model_name
@@ -22,17 +29,22 @@ LOG = "training.jsonl"
 """The metrics of all stages, a line each, that ship with the weights."""
 
 
-def bundle(run: Path, local: Path | None, folder: Path, which: Which = "best", purpose: str = "") -> None:
-    """Writes a checkpoint of a run, with what made it: settings, seed, steps, hardware, time, and the log.
+def bundle(runs: list[Path], local: Path | None, folder: Path, which: Which = "best", purpose: str = "") -> None:
+    """Writes a checkpoint of each run, with what made it: settings, seed, steps, hardware, time, and the log.
 
     Args:
+        runs: one, or several of one config but for the seed.
         which: the checkpoint with the lowest validation loss, or the newest one, where losses do not compare: the prior
             of a run may have changed on its way.
         purpose: what to take the weights for, as `fimjax models` says it.
     """
-    config, params = load_params(run, which)
+    configs, members = zip(*(load_params(run, which) for run in runs))
+    for run, other in zip(runs[1:], configs[1:]):
+        _require_alike(configs[0], other, run)
+    name = model_name(configs[0].model)
+    names = [name] if len(runs) == 1 else [f"{name}, member {i}" for i in range(1, len(runs) + 1)]
     stages = [] if local is None else [("FIM-l", load_params(local)[0], local)]
-    stages.append((model_name(config.model), config, run))
+    stages += zip(names, configs, runs)
     logs = {name: _read_log(path) for name, _, path in stages}
     facts = [{"stage": name, **_facts(settings, logs[name], which)} for name, settings, _ in stages]
     about = {
@@ -43,10 +55,22 @@ def bundle(run: Path, local: Path | None, folder: Path, which: Which = "best", p
     }
     if purpose:
         about["purpose"] = purpose
+    config = dataclasses.replace(configs[0], members=len(runs))
+    params = members[0] if len(runs) == 1 else jax.tree.map(lambda *leaves: np.stack(leaves), *members)
     save_pretrained(folder, config, params, about)
     lines = [json.dumps({"stage": name, **line}) for name, log in logs.items() for line in log]
     with replacing(folder / LOG) as scratch:
         scratch.write_text("\n".join(lines) + "\n")
+
+
+def _require_alike(config: Config, other: Config, run: Path) -> None:
+    """Members differ in their seeds, and in nothing else."""
+    same_seed = dataclasses.replace(other.training, seed=config.training.seed)
+    differences = differing_keys(config, dataclasses.replace(other, training=same_seed))
+    if other.training.seed == config.training.seed:
+        differences.append(f"training.seed: {other.training.seed} as the first one's")
+    if differences:
+        raise SystemExit(f"{run}: no member for the first run: {'; '.join(differences)}")
 
 
 def _read_log(run: Path) -> list[dict[str, Any]]:
@@ -80,14 +104,14 @@ def _processor() -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("run", type=Path, help="run of a model that forecasts")
-    parser.add_argument("--local", type=Path, help="run of the FIM-l that it began from")
+    parser.add_argument("runs", type=Path, nargs="+", help="run of a model that forecasts, or of each of its members")
+    parser.add_argument("--local", type=Path, help="run of the FIM-l that the first began from")
     parser.add_argument("--latest", action="store_true", help="the newest checkpoint instead of the best one")
     parser.add_argument("--purpose", default="", help="what to take the weights for, as `fimjax models` says it")
     parser.add_argument("--out", type=Path, default=WEIGHTS / DEFAULT, help="folder of the weights")
     arguments = parser.parse_args()
     which = "latest" if arguments.latest else "best"
-    bundle(arguments.run, arguments.local, arguments.out, which, arguments.purpose)
+    bundle(arguments.runs, arguments.local, arguments.out, which, arguments.purpose)
     size = sum(file.stat().st_size for file in arguments.out.iterdir()) / 1e6
     print(f"{arguments.out}: {size:.1f} MB")
 

@@ -35,6 +35,8 @@ class Arguments:
     settings: Annotated[Config, tyro.conf.arg(name="")]
     local: Path | None = None
     """Run of a pretrained FIM-l, for FIM."""
+    begin_from: str | None = None
+    """A run, a folder of weights or the name of bundled ones, of the same model, whose parameters to begin from."""
     resume: bool = False
     """Go on from the latest checkpoint in the run's folder, if there is one."""
     picture: bool = True
@@ -102,7 +104,13 @@ def main(argv: list[str] | None = None) -> int:
     try:
         arguments = parse(sys.argv[1:] if argv is None else argv)
         start_devices(arguments)
-        outcome = train(arguments.settings, arguments.run, local_run=arguments.local, resume=arguments.resume)
+        outcome = train(
+            arguments.settings,
+            arguments.run,
+            local_run=arguments.local,
+            begin_from=arguments.begin_from,
+            resume=arguments.resume,
+        )
     except (ConfigError, CheckpointError) as error:
         print(f"train.py: {error}", file=sys.stderr)
         return 2

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from fimjax.config import Config, ConfigError, FIMConfig, FIMLocalConfig, TrainingConfig, differing_keys
+from fimjax.forecasting.pretrained import PretrainedError, load_pretrained
 from fimjax.models import build_model, count_params, init_params
 from fimjax.nn.compute import Compute
 from fimjax.training.checkpoint import CheckpointError, Checkpoints, latest_step, load_params, write_config
@@ -39,8 +40,12 @@ def compute_as(training: TrainingConfig) -> Compute:
     return Compute(jnp.dtype(training.precision), training.attention, training.remat)
 
 
-def initial_params(config: Config, local_run: Path | None) -> Params:
-    """Fresh parameters, with FIM-l's from its own run where one is given."""
+def initial_params(config: Config, local_run: Path | None = None, begin_from: str | Path | None = None) -> Params:
+    """Fresh parameters, with FIM-l's from its own run where one is given; or those of an earlier training."""
+    if begin_from is not None:
+        if local_run is not None:
+            raise ConfigError("begin_from: weights to begin from have a FIM-l of their own; leave out --local")
+        return earlier_params(config, begin_from)
     model = build_model(config.model)
     params = jax.jit(lambda key: init_params(model, key))(stream_key(config.training.seed, PARAMS_STREAM))
     if not isinstance(config.model, FIMConfig):
@@ -63,8 +68,28 @@ def initial_params(config: Config, local_run: Path | None) -> Params:
     return {**params, "local": local_params}
 
 
+def earlier_params(config: Config, source: str | Path) -> Params:
+    """The parameters that an earlier training of the same model came to."""
+    try:
+        earlier, params, _ = load_pretrained(source)
+    except PretrainedError as error:
+        raise ConfigError(f"begin_from: {error}") from error
+    if earlier.members > 1:
+        raise ConfigError(f"begin_from: {source} holds {earlier.members} members; give the run of one of them")
+    differences = differing_keys(earlier.model, config.model, "model.")
+    if differences:
+        raise ConfigError(f"begin_from: the model in {source} is another one: {'; '.join(differences)}")
+    return jax.tree.map(jnp.asarray, params)
+
+
 def train(
-    config: Config, run: Path, *, local_run: Path | None = None, resume: bool = False, devices: Devices = None
+    config: Config,
+    run: Path,
+    *,
+    local_run: Path | None = None,
+    begin_from: str | Path | None = None,
+    resume: bool = False,
+    devices: Devices = None,
 ) -> Outcome:
     """Trains until the last step, a signal, or divergence.
 
@@ -72,9 +97,12 @@ def train(
         config: everything that the result depends on.
         run: folder for checkpoints, metrics and config; must not hold a run yet, unless resumed.
         local_run: run of a pretrained FIM-l, for FIM.
+        begin_from: a run or weights of the same model, whose parameters to begin from; the optimiser starts afresh.
         resume: go on from the latest checkpoint in `run`, if there is one.
         devices: which to use; None for all of all hosts.
     """
+    if config.members > 1:
+        raise ConfigError(f"members: a run trains one network, not {config.members}; bundle the runs of several")
     training = config.training
     model = build_model(config.model, compute_as(config.training))
     train_steps = parallel_training(config, model, devices)
@@ -84,7 +112,7 @@ def train(
     if start and not resume:
         raise CheckpointError(f"{run}: holds a run at step {start}; resume it or choose another folder")
     # Nothing is written before all that can be refused has been looked at.
-    fresh = None if start else init_state(config, initial_params(config, local_run))
+    fresh = None if start else init_state(config, initial_params(config, local_run, begin_from))
 
     with contextlib.ExitStack() as stack:
         checkpoints = stack.enter_context(contextlib.closing(Checkpoints(run, config, devices)))

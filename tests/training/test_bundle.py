@@ -1,16 +1,21 @@
 """What ships with weights: config, parameters, and how they came about."""
 
+import dataclasses
 import json
+import shutil
 
 import chex
+import numpy as np
 import pytest
 
 from fimjax.config import Config
+from fimjax.forecasting.forecaster import Forecaster
 from fimjax.forecasting.pretrained import load_pretrained
+from fimjax.models import count_params
 from fimjax.training import bundle as module
 from fimjax.training.bundle import bundle
 from tests.examples import RICH_LOCAL, with_params
-from tests.forecasting.small import forecaster
+from tests.forecasting.small import forecaster, frame
 from tests.training.examples import run_config
 
 STEPS = {"train": (1, 2, 3), "validation": (2, 3)}
@@ -39,7 +44,7 @@ def runs(tmp_path, monkeypatch):
 
 
 def test_a_bundle_holds_the_parameters_and_the_story_of_both_stages(runs, tmp_path):
-    bundle(tmp_path / "fim", tmp_path / "local", tmp_path / "weights")
+    bundle([tmp_path / "fim"], tmp_path / "local", tmp_path / "weights")
     config, params, about = load_pretrained(tmp_path / "weights")
     expected, expected_params = runs[tmp_path / "fim"]
     assert config == expected
@@ -53,11 +58,40 @@ def test_a_bundle_holds_the_parameters_and_the_story_of_both_stages(runs, tmp_pa
     assert [line["stage"] for line in log] == ["FIM-l"] * 5 + ["FIM"] * 5
 
 
+def test_members_are_stacked_and_answer_with_their_mean(runs, tmp_path):
+    fim, params = runs[tmp_path / "fim"]
+    other = dataclasses.replace(fim, training=dataclasses.replace(fim.training, seed=4))
+    runs[tmp_path / "other"] = (other, with_params(fim.model, seed=5)[1]["params"])
+    shutil.copytree(tmp_path / "fim", tmp_path / "other")
+    bundle([tmp_path / "fim", tmp_path / "other"], None, tmp_path / "weights")
+    config, _, about = load_pretrained(tmp_path / "weights")
+    assert config == dataclasses.replace(fim, members=2) and about["parameters"] == 2 * count_params(params)
+    assert [stage["seed"] for stage in about["stages"]] == [3, 4] and about["steps"] == 6
+
+    together = Forecaster.from_pretrained(tmp_path / "weights")
+    alone = [Forecaster(*runs[tmp_path / name]) for name in ("fim", "other")]
+    gap = frame((30,)).drop(index=[10, 11, 12])
+    for ask in (lambda m: m.forecast(frame(), h=5, level=80), lambda m: m.interpolate(gap, level=80)):
+        found, *expected = (ask(model).iloc[:, 2:].to_numpy(float) for model in (together, *alone))
+        np.testing.assert_allclose(found, np.mean(expected, axis=0), rtol=1e-3, atol=1e-3)
+    slopes = [m.derivative(gap, [5.5, 11.25, 31.0])["FIM"].to_numpy() for m in (together, *alone)]
+    np.testing.assert_allclose(slopes[0], np.mean(slopes[1:], axis=0), rtol=1e-2, atol=1e-3)
+
+
+def test_runs_that_differ_in_more_than_their_seeds_are_no_members(runs, tmp_path):
+    fim, params = runs[tmp_path / "fim"]
+    training = dataclasses.replace(fim.training, learning_rate=0.5)
+    runs[tmp_path / "other"] = (dataclasses.replace(fim, training=training), params)
+    with pytest.raises(SystemExit, match=r"other: .*training.learning_rate: .* against 0.5; training.seed: 3 as the"):
+        bundle([tmp_path / "fim", tmp_path / "other"], None, tmp_path / "weights")
+    assert not (tmp_path / "weights").exists()
+
+
 def test_the_newest_checkpoint_has_its_own_figures(runs, tmp_path, monkeypatch):
     asked = []
     load = module.load_params
     monkeypatch.setattr(module, "load_params", lambda run, which: asked.append(which) or load(run, which))
-    bundle(tmp_path / "fim", None, tmp_path / "weights", "latest")
+    bundle([tmp_path / "fim"], None, tmp_path / "weights", "latest")
     (fim,) = load_pretrained(tmp_path / "weights")[2]["stages"]
     log = [json.loads(line) for line in (tmp_path / "weights" / "training.jsonl").read_text().splitlines()]
     newest = [line for line in log if line["phase"] == "validation"][-1]

@@ -77,6 +77,9 @@ def test_sigterm_saves_and_says_so_and_the_run_goes_on(config_file, tmp_path):
         (["--training.batch-size", "10"], "training.batch_size: 10 series cannot be shared"),
         (["--coordinator", "127.0.0.1:1"], "coordinator: --processes and --process are needed"),
         (["--local", "nowhere"], "local: a pretrained FIM-l is for FIM"),
+        (["--begin-from", "nowhere"], "begin_from: 'nowhere' is neither a folder nor a bundled model"),
+        (["--begin-from", "fim-small"], "begin_from: fim-small holds 2 members"),
+        (["--members", "2"], "members: a run trains one network, not 2"),
     ],
 )
 def test_bad_settings_end_in_one_sentence(config_file, tmp_path, arguments, message):
