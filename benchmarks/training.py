@@ -98,7 +98,7 @@ def without_smoothers(config: Config) -> Config:
     """The shipped network as far as PyTorch has its twin: without smoothers, which have no parameters, and by AdamW."""
     return dataclasses.replace(
         config,
-        model=dataclasses.replace(config.model, smoothers=False),
+        model=dataclasses.replace(config.model, smoothers=False, knows_floor=False),
         training=dataclasses.replace(config.training, optimizer="adamw"),
     )
 

@@ -25,6 +25,7 @@ QUERYING_FORECASTER = dataclasses.replace(
     query_layers=2,
     anchor_heads=2,
     smoothers=True,
+    knows_floor=True,
     placed_points=True,
     freeze_local=False,
 )

@@ -45,7 +45,7 @@ def test_sizes():
         "paper_fim_local": 22_465_281,
         "paper_fim": 22_465_281 + 27_456_256,
         "small_fim_local": 194_220,
-        "small_fim": 194_220 + 486_938,
+        "small_fim": 194_220 + 487_902,
         "first_fim": 659_250,
         "frozen_fim_local": 350_745,
         "frozen_fim": 350_745 + 527_376,

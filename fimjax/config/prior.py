@@ -82,6 +82,8 @@ class PriorConfig:
     """Share of series whose season length is not told (reported as 1)."""
     wrong_season: float = 0.03
     """Share of series of which another season length is told than theirs."""
+    hidden_floor: float = 0.4
+    """Share of series of which it is not told below what they never fall."""
     growth: float = 0.9
     """Share of yearly series with steady growth on top, which most of what people count and sell has. Of series with
     shorter steps it is so much less as their steps are: from year to year growth shows more than by the hour."""
@@ -118,7 +120,15 @@ class PriorConfig:
             len(self.seasons) > 0 and all(1 <= s <= MAX_SEASON for s in self.seasons),
             f"seasons: lengths must lie between 1 and {MAX_SEASON}",
         )
-        of_layout = ("short_history", "matched_windows", "hidden_season", "wrong_season", "irregular", "missing")
+        of_layout = (
+            "short_history",
+            "matched_windows",
+            "hidden_season",
+            "wrong_season",
+            "hidden_floor",
+            "irregular",
+            "missing",
+        )
         of_values = ("growth", "exponential", "noise", "process_noise", "outliers")
         for name in of_layout + of_values:
             require(0 <= getattr(self, name) <= 1, f"{name}: {getattr(self, name)} is not a share in [0, 1]")

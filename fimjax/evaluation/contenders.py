@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import importlib
+import inspect
 import os
 import re
 import sys
@@ -161,10 +162,10 @@ def ask(contender: Contender, dataset: Dataset) -> Forecasts:
     where = f"model {contender.name} on {dataset.info.name}"
     started, busy = time.perf_counter(), time.process_time()
     try:
-        info = dataset.info
-        answer = contender.model.forecast(
-            dataset.history_frame(), h=info.horizon, freq=1, season_length=info.told_season, quantiles=LEVELS
+        told = {"h": dataset.info.horizon, "season_length": dataset.info.told_season} | _told_besides(
+            contender, dataset
         )
+        answer = contender.model.forecast(dataset.history_frame(), freq=1, quantiles=LEVELS, **told)
         busy, elapsed = time.process_time() - busy, time.perf_counter() - started
         frame = answer if isinstance(answer, pd.DataFrame) else answer.to_pandas()
     except Exception as error:  # whatever a stranger's model may raise
@@ -179,6 +180,12 @@ def ask(contender: Contender, dataset: Dataset) -> Forecasts:
         elapsed=np.full(n, elapsed / n),
         fallback=np.zeros(n, bool),
     )
+
+
+def _told_besides(contender: Contender, dataset: Dataset) -> dict[str, bool]:
+    """What a history shows, for a model that can be told: that no value is negative."""
+    takes = inspect.signature(contender.model.forecast).parameters
+    return {"nonnegative": dataset.is_nonnegative} if "nonnegative" in takes else {}
 
 
 def _read_answer(frame: pd.DataFrame, where: str, dataset: Dataset) -> tuple[np.ndarray, np.ndarray]:

@@ -32,6 +32,11 @@ class Dataset:
     def is_sample(self) -> bool:
         return len(self) < self.population
 
+    @property
+    def is_nonnegative(self) -> bool:
+        """Whether no value of the training parts is negative, as a user can see who knows nothing else."""
+        return all(np.min(y, initial=np.inf) >= 0 for y in self.histories)
+
     def take(self, indices: np.ndarray) -> "Dataset":
         """Some of the series."""
         return dataclasses.replace(

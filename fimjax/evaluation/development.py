@@ -61,7 +61,7 @@ def dated_frame(dataset: Dataset) -> pd.DataFrame:
 def forecast_by_dates(model: Forecaster, dataset: Dataset) -> Forecasts:
     """The forecasts of a user's frame, whose frequency says what a season is."""
     h = dataset.info.horizon
-    answer = model.forecast(dated_frame(dataset), h, quantiles=LEVELS)
+    answer = model.forecast(dated_frame(dataset), h, quantiles=LEVELS, nonnegative=dataset.is_nonnegative)
     columns = [answer[f"{model.name}-{level_column(level)}"].to_numpy() for level in LEVELS]
     zeros = np.zeros(len(dataset))
     return Forecasts(

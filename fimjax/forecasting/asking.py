@@ -42,15 +42,19 @@ def in_steps(inputs: Inputs, queries: Iterable[np.ndarray]) -> Iterator[Asked]:
 
 
 def answers_to(
-    network: Network, season: int, asked: Iterable[Asked], progress: Callable[[int], None] | None = None
+    network: Network,
+    season: int,
+    asked: Iterable[Asked],
+    progress: Callable[[int], None] | None = None,
+    floor: float = -np.inf,
 ) -> Iterator[np.ndarray]:
     """What a network says of series at the times asked for, one series after the other: [rows, columns] a chunk.
 
-    Series without an observation get NaN, and a warning with their ids when all is done.
+    No value lies below the floor. Series without an observation get NaN, and a warning with their ids when all is done.
     """
     done, empty = 0, {}
     for chunk in _chunks(asked, lambda a: len(a.times) + len(a.queries)):
-        questions = [_question(a, season) for a in chunk]
+        questions = [_question(a, season, floor) for a in chunk]
         found = iter(answer_questions(network, [q for q in questions if q is not None]))
         nothing = lambda a: np.full((len(a.queries), network.columns), np.nan)
         yield np.concatenate([nothing(a) if q is None else next(found) for a, q in zip(chunk, questions)])
@@ -62,7 +66,7 @@ def answers_to(
         warn_user(f"no observation to go by, so that answers are NaN: {listed(list(empty))}")
 
 
-def _question(asked: Asked, season: int) -> Question | None:
+def _question(asked: Asked, season: int, floor: float) -> Question | None:
     """The observed points of a series with its query times; None if there are no such points."""
     observed = np.isfinite(asked.values)
     if not observed.any():
@@ -70,7 +74,7 @@ def _question(asked: Asked, season: int) -> Question | None:
     times, queries = asked.times[observed], asked.queries
     if len(queries):
         check_distance(asked.id, max(queries.max() - times[-1], times[0] - queries.min()))
-    return Question(times, asked.values[observed], season, queries)
+    return Question(times, asked.values[observed], season, queries, floor)
 
 
 def check_distance(id: Any, steps: float) -> None:

@@ -71,6 +71,11 @@ class Bounds:
     low: float | None = None
     high: float | None = None
 
+    @property
+    def floor(self) -> float:
+        """Below which no value lies; -inf if nothing is known."""
+        return -np.inf if self.low is None else self.low
+
     def clip(self, x: np.ndarray) -> np.ndarray:
         """Brings answers within the bounds."""
         return x if self.low is None and self.high is None else np.clip(x, self.low, self.high)

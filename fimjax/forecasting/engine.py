@@ -69,6 +69,7 @@ class Request(NamedTuple):
     steps: int | None  # steps that a window lasts; None if all of it is one window
     season: int  # 1 = none or unknown
     queries: np.ndarray  # [Q], in steps after the last observation
+    floor: float = -np.inf  # below which no value lies; -inf if it is unknown
 
 
 class Prepared(NamedTuple):
@@ -78,6 +79,7 @@ class Prepared(NamedTuple):
     values: np.ndarray
     shift: float
     scale: float
+    floor: float  # -inf if it is unknown, or if a value lies below it
     shape: tuple[int, int, int]  # points, queries and slots of a window, each rounded up
 
 
@@ -150,7 +152,10 @@ def prepare(request: Request, slots: int) -> Prepared:
         fullest = int(np.bincount(((0.5 - times) / request.steps).astype(np.int64)).max())
         slots = min(max(-(-fullest // SLOT_STEP) * SLOT_STEP, FEWEST_SLOTS), slots)
     shape = (points, queries, slots)
-    return Prepared(times, (values - shift) / (scale if scale > 0 else 1.0), float(shift), float(scale), shape)
+    unit = scale if scale > 0 else 1.0
+    with np.errstate(over="ignore"):  # a floor too far away to be told is none
+        floor = float(np.float32((request.floor - shift) / unit)) if request.floor <= low else -np.inf
+    return Prepared(times, (values - shift) / unit, float(shift), float(scale), floor, shape)
 
 
 def _restore(out: np.ndarray, series: Prepared, outputs: int) -> np.ndarray:
@@ -166,12 +171,13 @@ def _pack(requests: list[Request], series: list[Prepared], size: int, points: in
     mask = np.zeros((size, points), bool)
     query_times = np.ones((size, queries), np.float32)
     steps, season = np.ones(size, np.int32), np.ones(size, np.int32)
+    floor = np.full(size, -np.inf, np.float32)
     for row, (request, kept) in enumerate(zip(requests, series)):
         n = len(kept.times)
         times[row, :n], values[row, :n], mask[row, :n] = kept.times, kept.values, True
         query_times[row, : len(request.queries)] = request.queries
-        steps[row], season[row] = request.steps or 1, request.season
-    return [times, values, mask, steps, season, query_times]
+        steps[row], season[row], floor[row] = request.steps or 1, request.season, kept.floor
+    return [times, values, mask, steps, season, query_times, floor]
 
 
 def _round_up(n: int, least: int) -> int:

@@ -46,7 +46,8 @@ class Forecaster:
         quantiles: levels in (0, 1), for columns such as `FIM-q-10`. Levels between those that the model was trained on
             lie on a line between them on normal probability paper, and beyond them on its continuation.
         season_length: points in a season, 1 for none; by default that of the frequency.
-        nonnegative, bounds: what is known of the values; all answers are brought within.
+        nonnegative, bounds: what is known of the values; all answers are brought within. Say so of amounts: a FIM that
+            knows the floor of a series expects it to grow by shares of itself.
         id_col, time_col, target_col: names of the columns.
 
     A series without any observation gets NaN, and a warning with its id.
@@ -401,18 +402,18 @@ class Forecaster:
         """The median and the columns asked for, one series after the other."""
         levels = self.config.model.quantile_levels
         parts = []
-        for answers in self._answers(inputs, asked, total):  # [rows, L]
+        for answers in self._answers(inputs, asked, total, floor=limits.floor):  # [rows, L]
             columns = {self.name: answers[:, median_index(levels)], **wanted.columns(self.name, answers, levels)}
             parts.append({name: limits.clip(x) for name, x in columns.items()})
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
     def _answers(
-        self, inputs: Inputs, asked: Iterable[Asked], total: int, slopes: bool = False
+        self, inputs: Inputs, asked: Iterable[Asked], total: int, slopes: bool = False, floor: float = -np.inf
     ) -> Iterator[np.ndarray]:
         """What the model says of the series, a chunk of [rows, columns] after the other."""
         network = self._network(slopes)
         report = None if self.progress is None else lambda done: self.progress(done, total)
-        return answers_to(network, inputs.season, asked, report)
+        return answers_to(network, inputs.season, asked, report, floor)
 
     def _network(self, slopes: bool) -> Network:
         first, *others = (Network(each.config, each._device_params, slopes, each.views) for each in self.members)

@@ -16,7 +16,15 @@ from fimjax.nn.windows import split_windows
 Params = dict[str, Any]
 
 Program = Callable[..., jax.Array]
-"""From (config, params, times, values, mask, steps, season, query_times) to [B, Q, outputs]."""
+"""From (config, params, times, values, mask, steps, season, query_times, floor) to [B, Q, outputs]; the floor may be
+left out."""
+
+
+def mean_of_members(config: Config, params: Params, ask: Callable[[Params], jax.Array]) -> jax.Array:
+    """The mean of what a model's members answer, one after the other; their parameters are stacked, [members, ...]."""
+    if config.members == 1:
+        return ask(params)
+    return jnp.mean(jax.lax.map(ask, params), axis=0)
 
 
 @functools.cache
@@ -41,15 +49,18 @@ def forecast_windows(
     steps: jax.Array,
     season: jax.Array,
     query_times: jax.Array,
+    floor: jax.Array | None = None,
 ) -> jax.Array:
     """Forecasts B series, each cut into the model's windows from its last observation backwards.
 
     Args:
-        config, params: a FIM, or another model that forecasts; windows have room for `prior.slots` points each.
+        config, params: a FIM, or another model that forecasts; windows have room for `prior.slots` points each. The
+            parameters of several members are stacked.
         times, values, mask: [B, N], times in regular steps, in any order.
         steps: [B], steps that each window lasts, at least up to the last query time.
         season: [B], season length in steps, 1 = none or unknown.
         query_times: [B, Q], after the last observation.
+        floor: [B], below which no value lies, -inf if it is unknown; None for all unknown.
 
     Returns:
         [B, Q, L], in the units of the series.
@@ -63,8 +74,10 @@ def forecast_windows(
         season=season,
         windows=config.prior.windows - 1,
         slots=config.prior.slots,
+        floor=floor,
     )
-    return build_model(config.model).apply({"params": params}, windows, query_times)
+    model = build_model(config.model)
+    return mean_of_members(config, params, lambda member: model.apply({"params": member}, windows, query_times))
 
 
 def interpolate_window(
@@ -76,15 +89,18 @@ def interpolate_window(
     steps: jax.Array,
     season: jax.Array,
     query_times: jax.Array,
+    floor: jax.Array | None = None,
 ) -> jax.Array:
-    """Interpolates B windows with the FIM-l inside a FIM; arguments as of `forecast_windows`, `steps` being unused.
+    """Interpolates B windows with the FIM-l inside a FIM; arguments as of `forecast_windows`, `steps` and `floor` being
+    unused.
 
     Returns:
         [B, Q, L] at query times between the first and the last observation.
     """
     local = build_model(config.model.local)
     clock = Clock(jnp.zeros(values.shape[0]), jnp.ones(values.shape[0]), season)
-    return local.apply({"params": params["local"]}, values, times, mask, query_times, clock)
+    ask = lambda member: local.apply({"params": member["local"]}, values, times, mask, query_times, clock)
+    return mean_of_members(config, params, ask)
 
 
 @functools.cache
@@ -95,8 +111,8 @@ def with_slopes(program: Program) -> Program:
     """
 
     def sloping(config: Config, params: Params, *arrays: jax.Array) -> jax.Array:
-        *past, query_times = arrays
-        ask = lambda when: program(config, params, *past, when)
+        past, query_times, floor = arrays[:5], arrays[5], arrays[6:]
+        ask = lambda when: program(config, params, *past, when, *floor)
         return jnp.concatenate(jax.jvp(ask, (query_times,), (jnp.ones_like(query_times),)), axis=-1)
 
     return sloping

@@ -47,7 +47,7 @@ def roll_out(ask: Ask, requests: list[Request], median: int, outputs: int) -> li
             answers[i][here] = out[:count]
             if count < len(sent.queries):
                 times = np.concatenate([request.times, _grid(request)]) - request.steps
-                values = np.concatenate([request.values, out[count:, median]])
+                values = np.concatenate([request.values, np.maximum(out[count:, median], request.floor)])
                 with np.errstate(over="ignore"):
                     spread = np.abs(out[count:, :outputs] - out[count:, [median]]).max(axis=0).clip(max=LARGEST)
                 state[i] = (request._replace(times=times, values=values), passed + request.steps, spread)

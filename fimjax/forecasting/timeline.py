@@ -22,6 +22,7 @@ class Question(NamedTuple):
     values: np.ndarray  # [n], float64, finite
     season: int  # 1 = none or unknown
     queries: np.ndarray  # [Q], float64, in steps, in any order
+    floor: float = -np.inf  # below which no value lies; -inf if it is unknown
 
 
 def answer_questions(network: Network, questions: list[Question]) -> list[np.ndarray]:
@@ -64,7 +65,7 @@ def _forecast_view(network: Network, questions: list[Question], view: View) -> l
     config = network.config
     shortest, longest, windows = config.prior.min_window_steps, config.prior.max_window_steps, config.prior.windows - 1
     if view.flipped:
-        questions = [q._replace(values=-q.values) for q in questions]
+        questions = [q._replace(values=-q.values, floor=-np.inf) for q in questions]
     requests = [reach_back(to_request(q, shortest, longest, view.stretch), windows, longest) for q in questions]
     ask = lambda asked: list(answer(forecast_windows, network, (recent(r, windows) for r in asked)))
     found = roll_out(ask, requests, median_index(config.model.quantile_levels), network.outputs)
@@ -75,7 +76,7 @@ def to_request(q: Question, shortest: int, longest: int, stretch: float = 1.0) -
     """What FIM reads to forecast: windows as long as what is asked for, within the lengths that it was trained on."""
     queries = q.queries - q.times[-1]
     steps = min(max(int(np.ceil(stretch * queries.max() - SLACK)), shortest), longest)
-    return Request(q.times - q.times[-1], q.values, steps, q.season, queries)
+    return Request(q.times - q.times[-1], q.values, steps, q.season, queries, q.floor)
 
 
 def recent(request: Request, windows: int) -> Request:
@@ -93,7 +94,7 @@ def reach_back(request: Request, windows: int, longest: int) -> Request:
 
 
 def _backcast(network: Network, questions: list[Question]) -> list[np.ndarray]:
-    mirrored = [Question(-q.times[::-1], q.values[::-1], q.season, -q.queries) for q in questions]
+    mirrored = [Question(-q.times[::-1], q.values[::-1], q.season, -q.queries, q.floor) for q in questions]
     signs = np.where(np.arange(network.columns) < network.outputs, 1.0, -1.0)  # slopes turn with time
     return [out * signs for out in _forecast(network, mirrored)]
 

@@ -12,6 +12,7 @@ from fimjax.config import FIMConfig
 from fimjax.models.fim_local import FIMLocal, Known, to_unit_square
 from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
+from fimjax.nn.growth import grow
 from fimjax.nn.packing import Packing, pack, spread, unpack
 from fimjax.nn.queries import QueryDecoder, query_features
 from fimjax.nn.scaling import Affine, fit_moments, fit_range, zero_unobserved
@@ -42,6 +43,7 @@ class Forecast:
     target_map: Affine  # [B], takes the unseen window to the unit interval
     time_map: Affine  # [B], from time to windows since the forecast origin
     clock: Clock  # [B], in windows since the forecast origin
+    floor: jax.Array | None  # [B], below which no value lies, in units of the series; -inf or None if it is unknown
 
 
 class Extractor(nn.Module):
@@ -134,6 +136,7 @@ class FIM(nn.Module):
             target_map=windows.target_map(),
             time_map=time_map,
             clock=clock,
+            floor=None if windows.floor is None else value_map.normalise(windows.floor),
         )
 
     def decode(self, forecast: Forecast, query_times: jax.Array) -> jax.Array:
@@ -146,7 +149,7 @@ class FIM(nn.Module):
             values, last = observed_values(forecast), last_value(forecast)
             pinned, unit = jnp.broadcast_to(last[:, None, None], (*ahead.shape, 1)), None
             if self.config.smoothers:
-                smoothed = smooth_series(forecast, ahead)
+                smoothed = smooth_series(forecast, ahead, self.config.knows_floor)
                 unit, character = smoothed.unit, smoothed.character[:, None]
                 character = jnp.broadcast_to(character, (*ahead.shape, character.shape[-1]))
                 told = [smoothed.forecasts - last[:, None, None], smoothed.remainders, character]
@@ -261,11 +264,20 @@ def observed_values(forecast: Forecast) -> jax.Array:
     return jnp.concatenate([means, forecast.values.reshape(len(means), -1)], axis=1)
 
 
-def smooth_series(forecast: Forecast, ahead: jax.Array) -> Smoothed:
-    """What classical smoothers say of the times ahead [B, Q], in units of the series."""
+def smooth_series(forecast: Forecast, ahead: jax.Array, knows_floor: bool) -> Smoothed:
+    """What classical smoothers, and growth above a floor, say of the times ahead [B, Q], in units of the series."""
     flat = lambda x: x.reshape(len(x), -1)
     step, season = forecast.clock.step[:, None], forecast.clock.season
-    return smooth(flat(forecast.values), flat(forecast.times) / step, flat(forecast.mask), season, ahead / step)
+    series = flat(forecast.values), flat(forecast.times) / step, flat(forecast.mask), season, ahead / step
+    smoothed = smooth(*series)
+    if not knows_floor:
+        return smoothed
+    last = last_value(forecast)
+    grown = grow(*series, last, jnp.full_like(last, -jnp.inf) if forecast.floor is None else forecast.floor)
+    return smoothed._replace(
+        forecasts=jnp.concatenate([smoothed.forecasts, grown.forecasts], axis=-1),
+        character=jnp.concatenate([smoothed.character, grown.heights], axis=-1),
+    )
 
 
 def last_value(forecast: Forecast) -> jax.Array:

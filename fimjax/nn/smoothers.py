@@ -23,8 +23,10 @@ PHASE_WIDTH, RIDGE_PHASE = 0.4, 0.3
 """Deviation, in steps, within which phases are the same, and what shrinks their means, in observations."""
 RIDGE_LEVEL, RIDGE_WAVES, RIDGE_SEASON, RIDGE_GROWTH = 1e-3, 0.1, 0.5, 2.0
 """What shrinks each part of the regression, in observations."""
-RIDGE_LINE = 0.02
-"""Shrinks slopes a little, so that two points have an answer too."""
+RIDGE_LINE = 0.005
+"""Shrinks slopes a little, so that two points have an answer too: in squares of a half-life, or of the history."""
+LEAST_REACH = 0.1
+"""Of that history, in steps."""
 MOST_GROWTH = 0.25
 """How far the growth of a season goes on, in spans of the history."""
 BOUND = 10.0
@@ -56,10 +58,10 @@ def smooth(values: jax.Array, steps: jax.Array, mask: jax.Array, season: jax.Arr
     values = jnp.where(mask, values - last[:, None], 0.0)
     slow, past, future = seasonal_parts(values, steps, mask, season, ahead)
     level, rest = (jnp.where(mask, values - part, 0.0) for part in (past, past + slow))
-    lines = [_discounted(level, steps, mask, half_life, ahead) for half_life in HALF_LIVES]
+    lines = [discounted(level, steps, mask, half_life, ahead) for half_life in HALF_LIVES]
     forecasts = jnp.concatenate(lines, axis=-1) + future[..., None]
     step_size = _mean_step(level, steps, mask)
-    off_line = _mean(jnp.abs(level - _discounted(level, steps, mask, HALF_LIVES[-1], steps)[..., 1]), mask)
+    off_line = _mean(jnp.abs(level - discounted(level, steps, mask, HALF_LIVES[-1], steps)[..., 1]), mask)
     character = jnp.stack([step_size, _mean(jnp.abs(past), mask), off_line], axis=-1)
     unit = (LEAST_MISS + step_size)[:, None] * jnp.sqrt(1.0 + jnp.maximum(ahead, 0.0))
     return Smoothed(
@@ -142,15 +144,16 @@ def _seasonal_features(steps: jax.Array, span: jax.Array, season: jax.Array) -> 
     return jnp.concatenate([harmonics, harmonics * growth[..., None]], axis=-1)
 
 
-def _discounted(values: jax.Array, steps: jax.Array, mask: jax.Array, half_life: float, asked: jax.Array) -> jax.Array:
-    """The level, and the line, of a half-life at the steps asked for: [B, Q, 2]."""
+def discounted(values: jax.Array, steps: jax.Array, mask: jax.Array, half_life: float, asked: jax.Array) -> jax.Array:
+    """The level, and the line, of a half-life at the steps asked for [B, Q]: [B, Q, 2]."""
     newest = jnp.max(jnp.where(mask, steps, -jnp.inf), axis=-1, keepdims=True)
     weights = jnp.where(mask, 2.0 ** (jnp.where(mask, steps - newest, 0.0) / half_life), 0.0)
     weights = weights / jnp.maximum(jnp.sum(weights, axis=-1, keepdims=True), 1.0)
     mean = lambda x: jnp.sum(weights * x, axis=-1, keepdims=True)
     centre, level = mean(steps), mean(values)
     u = steps - centre
-    slope = mean(u * (values - level)) / (mean(u**2) + RIDGE_LINE * half_life**2)
+    reach = jnp.minimum(newest - jnp.min(jnp.where(mask, steps, jnp.inf), axis=-1, keepdims=True), half_life)
+    slope = mean(u * (values - level)) / (mean(u**2) + RIDGE_LINE * jnp.maximum(reach, LEAST_REACH) ** 2)
     line = level + slope * (asked - centre)
     return jnp.stack([jnp.broadcast_to(level, line.shape), line], axis=-1)
 

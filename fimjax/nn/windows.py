@@ -22,6 +22,7 @@ class Windows:
     duration: jax.Array  # [B], how long a window lasts, in the unit of the times
     steps: jax.Array  # [B], how many regular steps that is
     season: jax.Array  # [B], season length in steps; 1 = none or unknown
+    floor: jax.Array | None = None  # [B], below which no value lies; -inf, or None for all of them, if it is unknown
 
     def with_zeros_in_gaps(self) -> "Windows":
         """Zeros in the slots without an observation: a NaN there would not reach an answer, but its gradient."""
@@ -54,6 +55,7 @@ def split_windows(
     season: jax.Array,
     windows: int,
     slots: int,
+    floor: jax.Array | None = None,
 ) -> Windows:
     """Cuts the end of each series into windows that end at its last observation.
 
@@ -67,6 +69,7 @@ def split_windows(
         step: [B], time between two regular steps.
         season: [B], season length in steps, 1 = none or unknown.
         windows: W, how many windows; slots: T, room in each.
+        floor: [B], below which no value lies, -inf if it is unknown; None for all unknown.
     """
     order = jnp.argsort(jnp.where(mask, times, jnp.inf), axis=-1)
     times, values, mask = (jnp.take_along_axis(x, order, axis=-1) for x in (times, values, mask))
@@ -93,4 +96,4 @@ def split_windows(
         scatter = jax.vmap(lambda w, s, v: empty.at[w, s].set(v, mode="drop"))
         return scatter(jnp.maximum(window, 0), slot, x)
 
-    return Windows(place(values), place(times), place(mask), origin, duration, steps, season)
+    return Windows(place(values), place(times), place(mask), origin, duration, steps, season, floor)

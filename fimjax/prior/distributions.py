@@ -29,14 +29,10 @@ def normal(u: jax.Array) -> jax.Array:
     return jnp.sqrt(2.0) * jax.lax.erf_inv(2.0 * jnp.maximum(u, 1e-7) - 1.0)
 
 
-UPWARD = 0.85
-"""Share of trends that rise: most of what people count and sell grows."""
-
-
-def leaning_normal(u: jax.Array) -> jax.Array:
-    """Standard normal, but positive in a share UPWARD of the draws."""
-    falling = 1.0 - UPWARD
-    return normal(jnp.where(u < falling, 0.5 * u / falling, 1.0 - 0.5 * (1.0 - u) / UPWARD))
+def leaning_normal(u: jax.Array, upward: jax.Array) -> jax.Array:
+    """Standard normal, but positive in a share `upward` of the draws."""
+    falling = 1.0 - upward
+    return normal(jnp.where(u < falling, 0.5 * u / falling, 1.0 - 0.5 * (1.0 - u) / upward))
 
 
 def exponential(u: jax.Array) -> jax.Array:

@@ -21,7 +21,7 @@ from jax import lax, random
 
 from fimjax.config import MAX_SEASON
 from fimjax.prior.distributions import beta_half_three, innovations, leaning_normal, log_uniform, uniform
-from fimjax.prior.pace import momentum
+from fimjax.prior.pace import momentum, upward
 from fimjax.prior.path import Path
 from fimjax.prior.seasonal import seasonal_pattern
 
@@ -85,7 +85,7 @@ def draw_parameters(key: jax.Array, season: jax.Array) -> Parameters:
     is_bounded = error_is_relative | trend_is_relative | season_is_relative
     level = jnp.where(is_bounded, log_uniform(start, 1.0, 10.0), 0.0)
     steepness = jnp.where(trend_is_relative, log_uniform(scale, 0.002, 0.05), log_uniform(scale, 0.002, 0.2))
-    slope = leaning_normal(size) * pull * steepness * ((uses_slope < 0.75) & has_trend)
+    slope = leaning_normal(size, upward(season)) * pull * steepness * ((uses_slope < 0.75) & has_trend)
     slope = jnp.where(trend_is_relative, jnp.exp(slope), slope)
     strength = jnp.where(is_bounded, log_uniform(swing, 0.05, 0.6), log_uniform(swing, 0.05, 2.0))
     pattern = strength * seasonal_pattern(pattern_key, season) * has_season

@@ -29,6 +29,7 @@ class Family(NamedTuple):
     may_exponentiate: bool = True
     may_grow: bool = True
     may_be_noisy: bool = True
+    has_zero: bool = False  # below which it does not fall
     has_errors: bool = False  # of its own, so that noise on top is seldom due
     seasons: tuple[int, ...] = ()  # those it is drawn with, as far as the config has them; () for the config's
 
@@ -51,8 +52,16 @@ FAMILIES: dict[str, Family] = {
     "local_linear_trend": Family(local_linear_trend.draw, continuous=False, has_errors=True),
     "random_walk": Family(random_walk.draw, continuous=False, may_grow=False, has_errors=True, seasons=MARKETS),
     "growing": Family(
-        growing.draw, continuous=False, may_exponentiate=False, may_grow=False, has_errors=True, seasons=ECONOMIES
+        growing.draw,
+        continuous=False,
+        may_exponentiate=False,
+        may_grow=False,
+        has_zero=True,
+        has_errors=True,
+        seasons=ECONOMIES,
     ),
     "regimes": Family(regimes.draw, continuous=False, has_errors=True),
-    "counts": Family(counts.draw, continuous=False, may_exponentiate=False, may_grow=False, may_be_noisy=False),
+    "counts": Family(
+        counts.draw, continuous=False, may_exponentiate=False, may_grow=False, may_be_noisy=False, has_zero=True
+    ),
 }

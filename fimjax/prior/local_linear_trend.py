@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import random
 
 from fimjax.prior.distributions import innovations, leaning_normal, log_uniform
-from fimjax.prior.pace import momentum
+from fimjax.prior.pace import momentum, upward
 from fimjax.prior.path import Path
 from fimjax.prior.seasonal import repeat, seasonal_pattern
 
@@ -40,7 +40,7 @@ def draw(key: jax.Array, times_N: jax.Array, season: jax.Array) -> Path:
     trend = wander(
         log_uniform(restless, 0.01, 0.5) * noise_2N[0],
         pull**2 * log_uniform(bending, 0.0005, 0.2) * noise_2N[1],
-        pull * log_uniform(scale, 0.002, 0.1) * leaning_normal(size),
+        pull * log_uniform(scale, 0.002, 0.1) * leaning_normal(size, upward(season)),
     )
     strength = log_uniform(swing, 0.1, 4.0) * (is_seasonal < 0.7)
     clean_N = trend.level + strength * repeat(seasonal_pattern(pattern_key, season), season, n)

@@ -8,7 +8,7 @@ from jax import random
 
 from fimjax.config import PriorConfig
 from fimjax.prior.distributions import innovations, log_uniform, normal, uniform
-from fimjax.prior.pace import pace
+from fimjax.prior.pace import of_years, pace, upward
 from fimjax.prior.path import Path
 from fimjax.prior.regimes import last_renewal
 
@@ -16,8 +16,11 @@ MIN_RISE = 0.5
 """Least that steady growth takes a series from its first step to its last, in deviations of what it is added to."""
 GROWTH_RANGE = (0.03, 0.8)
 """Deviation of the logarithm of an exponentiated series."""
+YEARLY_RISE, YEARLY_GROWTH = 3.0, (4.0, 1.25)
+"""How many times as far steady growth takes a yearly series, and how many times as wide the ends of GROWTH_RANGE are
+for it: in thirty years what grows doubles and doubles again."""
 RISING = 0.92
-"""Share of steady growth that goes up."""
+"""Share of steady growth of years that goes up."""
 BENDING = 0.6
 """Share of steady growth that bends."""
 MAX_EXPONENT = 6.0
@@ -28,6 +31,16 @@ STRIDES = (2, 3, 4)
 RUNS, STRIDED = 0.25, 0.35
 """Shares, among series with missing points, of those that miss runs and of those observed at a stride."""
 MIN_DEVIATION = 1e-3
+FLOOR_RANGE = (0.05, 30.0)
+"""How far the lowest value of a series that has no zero lies above its floor, in deviations of the series."""
+
+
+class Measured(NamedTuple):
+    """What is measured of a path."""
+
+    clean: jax.Array  # [K, T]
+    noisy: jax.Array  # [K, T], with measurement noise and outliers
+    has_zero: jax.Array  # whether zero is what it cannot fall below: it grows by shares of itself, or counts
 
 
 class Spread(NamedTuple):
@@ -47,12 +60,13 @@ def spread_of(values_N: jax.Array, exists_N: jax.Array) -> Spread:
     return Spread(mean, jnp.maximum(deviation, MIN_DEVIATION + 1e-5 * magnitude), magnitude)
 
 
-def slopes(numbers: jax.Array, numbers_2N: jax.Array) -> jax.Array:
-    """Slopes [N] of steady growth, 1 on average: straight, or in a share BENDING kinked every 8 to 150 steps or so, to
-    a slope that deviates by 0.2 to 1.5."""
+def slopes(numbers: jax.Array, numbers_2N: jax.Array, season: jax.Array) -> jax.Array:
+    """Slopes [N] of steady growth, 1 on average: straight, or in a share BENDING kinked every 5 to 60 years, 10 to 120
+    quarters or 17 to 210 months or so, to a slope that deviates by 0.3 to 2."""
     bends, stay, size = numbers
-    wild = log_uniform(size, 0.2, 1.5) * (bends < BENDING)
-    return 1.0 + wild * normal(numbers_2N[0])[last_renewal(numbers_2N[1] * log_uniform(stay, 8.0, 150.0) < 1.0)]
+    wild = log_uniform(size, 0.3, 2.0) * (bends < BENDING)
+    is_kink_N = numbers_2N[1] * log_uniform(stay, 5.0, 60.0) < pace(season)
+    return 1.0 + wild * normal(numbers_2N[0])[last_renewal(is_kink_N)]
 
 
 def add_growth(path: Path, exists_N: jax.Array, rise: jax.Array, slopes_N: jax.Array) -> Path:
@@ -101,9 +115,10 @@ def draw_values(
     season: jax.Array,
     may_exponentiate: jax.Array,
     may_grow: jax.Array,
+    has_zero: jax.Array,
     noise: jax.Array,
     config: PriorConfig,
-) -> Path:
+) -> Measured:
     """The values measured at the given steps: clean as the truth, noisy with measurement noise and outliers.
 
     `noise` is the family's part of the share of noisy series; a family without any has no outliers either.
@@ -115,16 +130,18 @@ def draw_values(
     numbers = random.uniform(number_key, (14,))
     is_exponential, growth, is_noisy, kind, size, is_factor, has_outliers, rate = numbers[:8]
     grows, way, extent = numbers[8:11]
-    slopes_N = slopes(numbers[11:], random.uniform(slope_key, (2, exists_N.shape[0])))
+    slopes_N = slopes(numbers[11:], random.uniform(slope_key, (2, exists_N.shape[0])), season)
 
     rise = (
-        jnp.where(way < RISING, 1.0, -1.0)
+        jnp.where(way < upward(season, RISING), 1.0, -1.0)
+        * of_years(season, YEARLY_RISE)
         * log_uniform(extent, MIN_RISE, config.max_rise)
         * spread_of(path.noisy, exists_N).deviation
     )
     path = add_growth(path, exists_N, rise * (may_grow & (grows < config.growth * pace(season))), slopes_N)
     is_exponential = may_exponentiate & (is_exponential < config.exponential)
-    exponentials = exponentiate(path, spread_of(path.noisy, exists_N), log_uniform(growth, *GROWTH_RANGE))
+    least, most = (end * of_years(season, times) for end, times in zip(GROWTH_RANGE, YEARLY_GROWTH))
+    exponentials = exponentiate(path, spread_of(path.noisy, exists_N), log_uniform(growth, least, most))
     path = jax.tree.map(lambda a, b: jnp.where(is_exponential, a, b), exponentials, path)
 
     spread = spread_of(path.noisy, exists_N)
@@ -134,7 +151,7 @@ def draw_values(
     shifts_KT = outlier_shifts(random.uniform(outlier_key, steps_KT.shape), uniform(rate, 0.005, 0.04))
     shifts_KT = shifts_KT * ((noise > 0) & (has_outliers < config.outliers))
     noisy_KT = disturb(path.noisy[steps_KT], spread, noise_KT + shifts_KT, is_factor)
-    return Path(clean=path.clean[steps_KT], noisy=noisy_KT)
+    return Measured(clean=path.clean[steps_KT], noisy=noisy_KT, has_zero=has_zero | is_exponential)
 
 
 def draw_observed(key: jax.Array, steps_KT: jax.Array, window_slots: jax.Array, config: PriorConfig) -> jax.Array:
@@ -176,3 +193,16 @@ def told_season(u: jax.Array, season: jax.Array, config: PriorConfig) -> jax.Arr
     other = seasons[jnp.clip(jnp.floor(rest * seasons.shape[0]).astype(jnp.int32), 0, seasons.shape[0] - 1)]
     told = jnp.where(u < config.hidden_season + config.wrong_season, other, season)
     return jnp.where(u < config.hidden_season, 1, told)
+
+
+def told_floor(numbers: jax.Array, values: Measured, valid_KT: jax.Array, config: PriorConfig) -> jax.Array:
+    """The bound below which no value lies, as the model hears of it; -inf if it does not.
+
+    It is zero for what has one. Other series lie anywhere above theirs, for amounts that do not grow by shares have a
+    floor too, and it tells nothing of them.
+    """
+    is_hidden, height = numbers
+    lowest = jnp.min(values.noisy, where=valid_KT, initial=jnp.inf)
+    above = jnp.std(values.noisy, where=valid_KT) * log_uniform(height, *FLOOR_RANGE)
+    floor = jnp.where(values.has_zero, jnp.minimum(lowest, 0.0), lowest - above)
+    return jnp.where(is_hidden < config.hidden_floor, -jnp.inf, floor)

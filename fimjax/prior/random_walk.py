@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import random
 
 from fimjax.prior.distributions import innovations, leaning_normal, log_uniform
-from fimjax.prior.pace import momentum
+from fimjax.prior.pace import momentum, upward
 from fimjax.prior.path import Path, exact
 
 
@@ -18,5 +18,5 @@ def draw(key: jax.Array, times_N: jax.Array, season: jax.Array) -> Path:
     """Unit increments, heavy-tailed in 40 %; in 30 % a drift of N(0, 1) times 0.02 to 1 increments a step."""
     drift_key, increment_key = random.split(key)
     uses_drift, size, scale = random.uniform(drift_key, (3,))
-    drift = momentum(season) * leaning_normal(size) * log_uniform(scale, 0.02, 1.0) * (uses_drift < 0.3)
+    drift = momentum(season) * leaning_normal(size, upward(season)) * log_uniform(scale, 0.02, 1.0) * (uses_drift < 0.3)
     return exact(walk(innovations(increment_key, times_N.shape[0], heavy_share=0.4), drift))

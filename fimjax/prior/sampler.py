@@ -34,6 +34,7 @@ class Sample:
     duration: jax.Array  # [B], of a window
     steps: jax.Array  # [B], of a window
     season: jax.Array  # [B], as told to the model; 1 = none, or hidden
+    floor: jax.Array  # [B], below which no value lies, as told to the model; -inf = hidden
 
     def past(self) -> Windows:
         """The context windows as a model reads them."""
@@ -45,6 +46,7 @@ class Sample:
             duration=self.duration,
             steps=self.steps,
             season=self.season,
+            floor=self.floor,
         )
 
 
@@ -113,14 +115,15 @@ def _observe(
     path: Path,
     may_exponentiate: jax.Array,
     may_grow: jax.Array,
+    has_zero: jax.Array,
     noise: jax.Array,
     config: PriorConfig,
 ) -> Sample:
     """One series as it is observed, cut into windows."""
-    value_key, slot_key, gap_key, season_key = random.split(key, 4)
+    value_key, slot_key, gap_key, season_key, floor_key = random.split(key, 5)
     slots = assign_slots(slot_key, layout, config)
     values = observation.draw_values(
-        value_key, path, exists(layout), slots.steps, layout.season, may_exponentiate, may_grow, noise, config
+        value_key, path, exists(layout), slots.steps, layout.season, may_exponentiate, may_grow, has_zero, noise, config
     )
     window_slots = jnp.minimum(layout.window_steps, config.slots)
     observed_KT = observation.draw_observed(gap_key, slots.steps, window_slots, config)
@@ -134,6 +137,7 @@ def _observe(
         duration=layout.window_steps.astype(jnp.float32),
         steps=layout.window_steps,
         season=observation.told_season(random.uniform(season_key), layout.season, config),
+        floor=observation.told_floor(random.uniform(floor_key, (2,)), values, slots.valid, config),
     )
 
 
@@ -155,7 +159,7 @@ def _sample(group_keys: jax.Array, config: PriorConfig) -> Sample:
     by_group = jax.tree.map(lambda x: x.reshape(groups, config.group_size, *x.shape[1:]), (path_keys, layout_B))
     path_B = jax.tree.map(lambda x: x.reshape(-1, x.shape[-1]), _draw_paths(*by_group, counts))
     return jax.vmap(lambda *series: _observe(*series, config))(
-        observation_keys, layout_B, path_B, flags("may_exponentiate"), flags("may_grow"), noise
+        observation_keys, layout_B, path_B, flags("may_exponentiate"), flags("may_grow"), flags("has_zero"), noise
     )
 
 

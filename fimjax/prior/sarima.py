@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jax import lax, random
 
 from fimjax.prior.distributions import innovations, leaning_normal, log_uniform, uniform
-from fimjax.prior.pace import momentum
+from fimjax.prior.pace import momentum, upward
 from fimjax.prior.path import Path, exact
 from fimjax.prior.turns import exp_turns
 
@@ -73,7 +73,7 @@ def draw_parameters(key: jax.Array, season: jax.Array) -> Parameters:
     seasonal_ma = uniform(ma_number, 0.0, 0.9) * (uses_ma < 0.5)
     seasonal_ma = jnp.where(difference & seasonal_difference, jnp.maximum(seasonal_ma, 0.3), seasonal_ma)
 
-    drift = momentum(season) * leaning_normal(size) * log_uniform(scale, 0.02, 0.5)
+    drift = momentum(season) * leaning_normal(size, upward(season)) * log_uniform(scale, 0.02, 0.5)
     drift = drift * ((uses_drift < 0.4) & difference & ~seasonal_difference)
     return Parameters(
         ar_radius,

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import random
 
 from fimjax.prior.distributions import leaning_normal, log_uniform
-from fimjax.prior.pace import momentum
+from fimjax.prior.pace import momentum, upward
 from fimjax.prior.path import Path
 from fimjax.prior.waves import add_waves, smooth_waves
 
@@ -31,7 +31,7 @@ def draw(key: jax.Array, times_N: jax.Array, season: jax.Array) -> Path:
     k = jnp.arange(1, HARMONICS + 1)
     season_N = strength * add_waves(random.uniform(season_key, (2, HARMONICS)), times_N, k / period, 1.0 / k)
 
-    rise = 2.0 * momentum(season) * leaning_normal(steepness) * (is_trend < 0.7)
+    rise = 2.0 * momentum(season) * leaning_normal(steepness, upward(season)) * (is_trend < 0.7)
     clean_N = smooth_N + season_N + rise * (times_N - times_N[0]) / span
     noise_N = log_uniform(roughness, 0.01, 0.5) * random.normal(noise_key, times_N.shape)
     return Path(clean=clean_N, noisy=clean_N + noise_N)

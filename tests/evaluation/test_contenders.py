@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -97,6 +99,19 @@ def test_a_folder_with_an_equals_sign_is_a_folder(tmp_path, monkeypatch):
         find_contenders(["lr=1"], KNOWN, {})
     with pytest.raises(EvaluationError, match="model 'mine=lr=1' cannot be loaded"):
         find_contenders(["mine=lr=1"], KNOWN, {})
+
+
+@pytest.mark.parametrize("shift, told", [(0.0, True), (-1e9, False)])
+def test_a_model_that_takes_it_is_told_whether_a_history_has_negative_values(shift, told):
+    class Listening(Repeater):
+        def forecast(self, df, h, *, nonnegative, **rest):
+            heard.append(nonnegative)
+            return super().forecast(df, h, **rest)
+
+    heard, dataset = [], make_dataset()
+    moved = dataclasses.replace(dataset, histories=[np.abs(y) + shift for y in dataset.histories])
+    ask(Contender("mine", Listening()), moved)
+    assert heard == [told]
 
 
 def test_quantiles_that_cross_are_sorted():

@@ -1,5 +1,6 @@
 """The weights that ship: whole, small, with their story, and of use."""
 
+import dataclasses
 import json
 from importlib.resources import files
 
@@ -67,7 +68,8 @@ def test_their_recipes_are_configs_of_the_repository():
     recipes = {"fim-small": "small_fim", "nbeats-small": "small_nbeats"}
     assert set(recipes) == set(bundled())
     for name, recipe in recipes.items():
-        assert load_pretrained(name)[0] == load_config(ROOT / "configs" / f"{recipe}.py")
+        config = dataclasses.replace(load_pretrained(name)[0], members=1)  # a run trains one
+        assert config == load_config(ROOT / "configs" / f"{recipe}.py")
 
 
 def test_both_together_forecast_the_passengers_and_the_fim_alone_fills():

@@ -72,6 +72,15 @@ def test_the_largest_numbers_do_not_overflow(params):
     assert np.isfinite(prepared.values).all() and np.isfinite(prepared.scale)
 
 
+def test_a_floor_is_told_in_the_units_of_the_values_unless_a_value_lies_below_it():
+    plain = request()._replace(values=np.array([20.0, 30.0, 40.0, 25.0] * 5))
+    assert prepare(plain, 16).floor == -np.inf
+    assert prepare(plain._replace(floor=0.0), 16).floor == pytest.approx(-3.0)  # 30 below the middle, 10 to each side
+    assert prepare(plain._replace(floor=20.0), 16).floor == pytest.approx(-1.0)
+    assert prepare(plain._replace(floor=21.0), 16).floor == -np.inf
+    assert prepare(plain._replace(floor=-1e300), 16).floor == -np.inf
+
+
 def test_what_lies_before_the_windows_is_not_read(params):
     long = request(n=400)
     short = long._replace(times=long.times[-24:], values=long.values[-24:])

@@ -92,6 +92,17 @@ def test_known_bounds_hold_for_all_columns(model):
     assert (model.forecast(frame(), h=4, level=99, nonnegative=True).iloc[:, 2:] >= 0).all(axis=None)
 
 
+def test_a_lower_bound_is_told_to_the_model_and_moves_with_the_values():
+    model, df = forecaster(), frame(shift=50.0)
+    blind, told = model.forecast(df, h=4)["FIM"], model.forecast(df, h=4, nonnegative=True)["FIM"]
+    assert np.abs(blind - told)[:8].max() > 1e-4
+    moved = model.forecast(df.assign(y=df["y"] + 1e3), h=4, bounds=(1e3, None))["FIM"]
+    np.testing.assert_allclose(moved - 1e3, told, rtol=1e-3, atol=1e-3)
+    # A bound that does not hold is none.
+    below = model.forecast(frame(), h=4, bounds=(0.0, None))["FIM"]
+    np.testing.assert_allclose(below, np.maximum(model.forecast(frame(), h=4)["FIM"], 0.0), rtol=1e-5)
+
+
 def test_long_horizons_are_rolled_out(model):
     answer = model.forecast(frame((60,)), h=100, level=80)
     width = (answer["FIM-hi-80"] - answer["FIM-lo-80"]).to_numpy()

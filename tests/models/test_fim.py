@@ -327,3 +327,16 @@ class TestSplitWindows:
         windows = self.split(times, times * jnp.nan, jnp.zeros((1, 12), bool))
         assert not windows.mask.any()
         chex.assert_tree_all_finite(windows.origin)
+
+
+def test_a_floor_counts_where_it_is_known_and_moves_with_the_values():
+    model, variables = with_params(QUERYING_FORECASTER)
+    windows = random_windows()
+    times = query_times(windows)
+    floor = jnp.min(windows.values, axis=(1, 2)) - 1.0
+    unknown, told = (apply(model, variables, w, times) for w in (windows, windows.replace(floor=floor)))
+    nothing = apply(model, variables, windows.replace(floor=jnp.full_like(floor, -jnp.inf)), times)
+    chex.assert_trees_all_close(nothing, unknown, rtol=1e-6)
+    assert jnp.abs(told - unknown).max() > 1e-3
+    moved = windows.replace(values=40.0 + 3.0 * windows.values, floor=40.0 + 3.0 * floor)
+    chex.assert_trees_all_close((apply(model, variables, moved, times) - 40.0) / 3.0, told, rtol=5e-3, atol=5e-3)

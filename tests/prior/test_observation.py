@@ -22,16 +22,16 @@ WAVE = jnp.sin(jnp.arange(N) / 7.0) * 3.0 + 20.0
 
 
 @functools.partial(quick_jit, static_argnames="config")
-def measure_all(keys, path, season, may_exponentiate, may_grow, noise, config):
+def measure_all(keys, path, season, may_exponentiate, may_grow, has_zero, noise, config):
     draw = functools.partial(observation.draw_values, config=config)
-    draw_all = jax.vmap(draw, in_axes=(0, *[None] * 7))
-    return draw_all(keys, path, EVERYWHERE, EACH_STEP, season, may_exponentiate, may_grow, noise)
+    draw_all = jax.vmap(draw, in_axes=(0, *[None] * 8))
+    return draw_all(keys, path, EVERYWHERE, EACH_STEP, season, may_exponentiate, may_grow, has_zero, noise)
 
 
 def measure(config, number=500, path=None, may_exponentiate=True, may_grow=True, noise=1.0, season=12):
     path = exact(WAVE) if path is None else path
     keys = jax.random.split(jax.random.key(0), number)
-    values = measure_all(keys, path, season, may_exponentiate, may_grow, noise, config)
+    values = measure_all(keys, path, season, may_exponentiate, may_grow, False, noise, config)
     return jax.tree.map(np.asarray, values)
 
 
@@ -62,7 +62,7 @@ def test_steady_growth_is_mostly_up_in_its_share(monkeypatch):
     added = (measure(config, season=1).clean - np.asarray(WAVE)) / np.asarray(WAVE).std()
     rises = added[np.abs(added[:, -1]) > 1e-3, -1]
     assert 0.33 < len(rises) / len(added) < 0.47 and 0.8 < (rises > 0).mean() < 0.98
-    low, high = observation.MIN_RISE, config.max_rise
+    low, high = (observation.YEARLY_RISE * rise for rise in (observation.MIN_RISE, config.max_rise))
     assert low * 0.99 <= np.abs(rises).min() and np.abs(rises).max() <= high * 1.01
     assert np.abs(np.diff(added, n=2)).max() < 1e-3  # straight
     assert (measure(config, may_grow=False).clean == np.asarray(WAVE)).all()
@@ -72,11 +72,14 @@ def test_growth_bends_in_its_share_and_rises_by_one_on_average():
     numbers, numbers_2N = (
         jax.random.uniform(jax.random.key(i), (400, *shape)) for i, shape in ((8, (3,)), (9, (2, N)))
     )
-    slopes = np.asarray(jax.vmap(observation.slopes)(numbers, numbers_2N))
-    bends = (slopes != 1.0).any(axis=1)
-    assert abs(bends.mean() - observation.BENDING) < 0.08
-    kinks = (np.diff(slopes[bends], axis=1) != 0).sum(axis=1)
-    assert 2 < np.median(kinks) < 40 and abs(slopes.mean() - 1.0) < 0.1
+    kinks = {}
+    for season in (1, 12):
+        slopes = np.asarray(jax.vmap(observation.slopes, in_axes=(0, 0, None))(numbers, numbers_2N, season))
+        bends = (slopes != 1.0).any(axis=1)
+        assert abs(bends.mean() - observation.BENDING) < 0.08 and abs(slopes.mean() - 1.0) < 0.1
+        kinks[season] = (np.diff(slopes[bends], axis=1) != 0).sum(axis=1).mean()
+    np.testing.assert_allclose(kinks[1] / kinks[12], 12**0.5, rtol=0.1)
+    assert 20 < kinks[1] < 40
 
 
 @pytest.mark.parametrize("season, share", [(1, 0.9), (4, 0.45), (12, 0.26), (168, 0.09)])
@@ -143,7 +146,7 @@ def test_values_at_chosen_steps_are_those_of_the_path_with_noise_of_its_spread()
     config, number = dataclasses.replace(QUIET, noise=1.0), 20_000
 
     def draw(key):
-        return observation.draw_values(key, exact(WAVE), EVERYWHERE, steps, 12, False, False, 1.0, config)
+        return observation.draw_values(key, exact(WAVE), EVERYWHERE, steps, 12, False, False, False, 1.0, config)
 
     path = quick_jit(jax.vmap(draw))(jax.random.split(jax.random.key(6), number))
     np.testing.assert_array_equal(path.clean, np.broadcast_to(WAVE[steps], (number, 2, 3)))
@@ -211,3 +214,34 @@ def test_seasons_are_hidden_and_wrong_in_their_shares():
     np.testing.assert_allclose((told != 12).mean(), config.hidden_season + 0.1 * (1 - of_list(12)), atol=0.02)
     honest = PriorConfig(wrong_season=0.0)
     assert set(np.asarray(jax.vmap(lambda x: observation.told_season(x, 12, honest))(u))) == {1, 12}
+
+
+def test_yearly_growth_is_wider():
+    config = dataclasses.replace(QUIET, exponential=1.0)
+    wide, narrow = (np.log(measure(config, season=season).clean).std(axis=1) for season in (1, 168))
+    assert wide.min() > 3.9 * observation.GROWTH_RANGE[0] and wide.max() > observation.GROWTH_RANGE[1]
+    assert np.median(wide) > 1.5 * np.median(narrow)
+
+
+def test_floors_lie_below_all_values_and_at_zero_for_what_has_one():
+    valid = jnp.arange(N) > 5
+    numbers = jax.random.uniform(jax.random.key(7), (2_000, 2))
+    tell = jax.vmap(observation.told_floor, in_axes=(0, None, None, None))
+
+    def told(values, has_zero):
+        measured = observation.Measured(values, values, jnp.array(has_zero))
+        return np.asarray(tell(numbers, measured, valid, QUIET))
+
+    floors = told(WAVE, False)
+    known = np.isfinite(floors)
+    assert abs(known.mean() - (1 - QUIET.hidden_floor)) < 0.04 and (floors[~known] == -np.inf).all()
+    low, high = observation.FLOOR_RANGE
+    heights = (np.asarray(WAVE)[6:].min() - floors[known]) / np.asarray(WAVE)[6:].std()
+    assert low * 0.9 < heights.min() < 0.1 and 20 < heights.max() < high * 1.01
+    assert set(told(WAVE, True)) == {0.0, -np.inf}
+    np.testing.assert_allclose(np.unique(told(WAVE - 30.0, True))[1], np.asarray(WAVE)[6:].min() - 30.0)
+
+
+def test_exponentials_have_a_zero():
+    has_zero = measure(dataclasses.replace(QUIET, exponential=0.5)).has_zero
+    assert 0.4 < has_zero.mean() < 0.6

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fimjax.prior.pace import momentum, pace
+from fimjax.prior.pace import UPWARD, momentum, of_years, pace, upward
 
 
 @pytest.mark.parametrize("season, steps", [(1, 1), (4, 4), (12, 12), (52, 52), (7, 100), (24, 100), (168, 100)])
@@ -15,3 +15,15 @@ def test_drift_shows_with_one_over_the_root_of_the_steps_a_year(season, steps):
 def test_momentum_is_whole_for_years_and_falls():
     found = momentum(jnp.array([1, 4, 12, 52, 7]))
     assert found[0] == 1 and (np.diff(found) < 0).all() and found[-1] > 0.1
+
+
+def test_trends_of_years_rise_and_those_of_days_hardly_lean():
+    found = upward(jnp.array([1, 4, 12, 52, 7]))
+    np.testing.assert_allclose(found, [UPWARD, 0.79, 0.72, 0.65, 0.63], atol=0.006)
+    assert upward(jnp.array(1), 0.6) == pytest.approx(0.6)
+
+
+def test_what_years_have_more_of_quarters_have_a_little():
+    np.testing.assert_allclose(
+        of_years(jnp.array([1, 4, 12, 168]), 3.0), [3.0, 3**0.25, 3 ** (1 / 12), 1.011], rtol=1e-3
+    )

@@ -39,7 +39,11 @@ def test_shapes_and_types():
     chex.assert_type([sample.times, sample.noisy, sample.clean, sample.origin, sample.duration], np.float32)
     chex.assert_type([sample.observed, sample.valid], bool)
     chex.assert_type([sample.steps, sample.season], np.int32)
-    chex.assert_tree_all_finite(sample)
+    known = np.isfinite(sample.floor)
+    assert 0.5 < known.mean() < 0.7 and (sample.floor[~known] == -np.inf).all()
+    chex.assert_tree_all_finite(sample.replace(floor=sample.floor[known]))
+    lowest = np.where(sample.valid, sample.noisy, np.inf).min(axis=(1, 2))
+    assert (lowest >= sample.floor - 1e-5 * np.abs(lowest)).all()
 
 
 @pytest.mark.parametrize("config", [CONFIG, THINNED], ids=["all_slots", "thinned"])
