@@ -74,7 +74,8 @@ def _question(asked: Asked, season: int, floor: float) -> Question | None:
     times, queries = asked.times[observed], asked.queries
     if len(queries):
         check_distance(asked.id, max(queries.max() - times[-1], times[0] - queries.min()))
-    return Question(times, asked.values[observed], season, queries, floor)
+    # In backtests a known floor helps where there is a season and harms where there is none (docs/accuracy.md).
+    return Question(times, asked.values[observed], season, queries, floor if season > 1 else -np.inf)
 
 
 def check_distance(id: Any, steps: float) -> None:
