@@ -47,7 +47,7 @@ class Forecaster:
             lie on a line between them on normal probability paper, and beyond them on its continuation.
         season_length: points in a season, 1 for none; by default that of the frequency.
         nonnegative, bounds: what is known of the values; all answers are brought within. Say so of amounts: a FIM that
-            knows the floor of a series expects it to grow by shares of itself.
+            knows the floor of a seasonal series expects it to grow by shares of itself.
         id_col, time_col, target_col: names of the columns.
 
     A series without any observation gets NaN, and a warning with its id.

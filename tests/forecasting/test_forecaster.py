@@ -92,15 +92,16 @@ def test_known_bounds_hold_for_all_columns(model):
     assert (model.forecast(frame(), h=4, level=99, nonnegative=True).iloc[:, 2:] >= 0).all(axis=None)
 
 
-def test_a_lower_bound_is_told_to_the_model_and_moves_with_the_values():
+def test_a_lower_bound_is_told_of_series_with_a_season_and_moves_with_the_values():
     model, df = forecaster(), frame(shift=50.0)
-    blind, told = model.forecast(df, h=4)["FIM"], model.forecast(df, h=4, nonnegative=True)["FIM"]
-    assert np.abs(blind - told)[:8].max() > 1e-4
-    moved = model.forecast(df.assign(y=df["y"] + 1e3), h=4, bounds=(1e3, None))["FIM"]
+    ask = lambda df, season_length=4, **known: model.forecast(df, h=4, season_length=season_length, **known)["FIM"]
+    told = ask(df, nonnegative=True)
+    assert np.abs(ask(df) - told)[:8].max() > 1e-4
+    np.testing.assert_array_equal(ask(df, season_length=1), ask(df, season_length=1, nonnegative=True))
+    moved = ask(df.assign(y=df["y"] + 1e3), bounds=(1e3, None))
     np.testing.assert_allclose(moved - 1e3, told, rtol=1e-3, atol=1e-3)
     # A bound that does not hold is none.
-    below = model.forecast(frame(), h=4, bounds=(0.0, None))["FIM"]
-    np.testing.assert_allclose(below, np.maximum(model.forecast(frame(), h=4)["FIM"], 0.0), rtol=1e-5)
+    np.testing.assert_allclose(ask(frame(), bounds=(0.0, None)), np.maximum(ask(frame()), 0.0), rtol=1e-5)
 
 
 def test_long_horizons_are_rolled_out(model):
