@@ -206,7 +206,10 @@ def test_arrays_that_do_not_fit_the_model(copy):
         (lambda c: c.update(model=to_dict(LOCAL_RUN.model)), "model: a FIMLocalConfig does not forecast"),
         (lambda c: c.update(model=c["prior"]), "model: a PriorConfig does not forecast"),
         (lambda c: c.update(model=None), "model: a NoneType does not forecast"),
-        (lambda c: [c.pop("training"), c.pop("prior"), c.update(c.pop("model"))], "kind: FIMConfig is not the config"),
+        (
+            lambda c: [c.pop(k) for k in ("training", "prior", "members")] + [c.update(c.pop("model"))],
+            "kind: FIMConfig is not the config",
+        ),
     ],
 )
 def test_configs_that_are_refused(copy, change, complaint):
