@@ -36,7 +36,7 @@ weights: .venv/installed
 	for seed in 0 1; do \
 		$(TRAIN) --config configs/small_fim.py --run runs/small/fim-$$seed --training.seed $$seed --resume || exit; done
 	$(BIN)/python -m fimjax.training.bundle runs/small/fim-0 runs/small/fim-1 \
-		--purpose "forecasts, gaps, smoothing, any times, irregular series"
+		--purpose "forecasts, gaps, smoothing, any times, irregular and hourly series"
 	$(TRAIN) --config configs/small_nbeats.py --run runs/small/nbeats --resume
 	$(BIN)/python -m fimjax.training.bundle runs/small/nbeats --out fimjax/weights/nbeats-small \
 		--purpose "forecasts alone, in less time; averaged with fim-small, the best ones but for hourly series"

@@ -162,10 +162,10 @@ def ask(contender: Contender, dataset: Dataset) -> Forecasts:
     where = f"model {contender.name} on {dataset.info.name}"
     started, busy = time.perf_counter(), time.process_time()
     try:
-        told = {"h": dataset.info.horizon, "season_length": dataset.info.told_season} | _told_besides(
-            contender, dataset
+        info, besides = dataset.info, _told_besides(contender, dataset)
+        answer = contender.model.forecast(
+            dataset.history_frame(), h=info.horizon, freq=1, season_length=info.told_season, quantiles=LEVELS, **besides
         )
-        answer = contender.model.forecast(dataset.history_frame(), freq=1, quantiles=LEVELS, **told)
         busy, elapsed = time.process_time() - busy, time.perf_counter() - started
         frame = answer if isinstance(answer, pd.DataFrame) else answer.to_pandas()
     except Exception as error:  # whatever a stranger's model may raise

@@ -149,7 +149,7 @@ class FIM(nn.Module):
             values, last = observed_values(forecast), last_value(forecast)
             pinned, unit = jnp.broadcast_to(last[:, None, None], (*ahead.shape, 1)), None
             if self.config.smoothers:
-                smoothed = smooth_series(forecast, ahead, self.config.knows_floor)
+                smoothed = smooth_series(forecast, ahead, last, self.config.knows_floor)
                 unit, character = smoothed.unit, smoothed.character[:, None]
                 character = jnp.broadcast_to(character, (*ahead.shape, character.shape[-1]))
                 told = [smoothed.forecasts - last[:, None, None], smoothed.remainders, character]
@@ -264,7 +264,7 @@ def observed_values(forecast: Forecast) -> jax.Array:
     return jnp.concatenate([means, forecast.values.reshape(len(means), -1)], axis=1)
 
 
-def smooth_series(forecast: Forecast, ahead: jax.Array, knows_floor: bool) -> Smoothed:
+def smooth_series(forecast: Forecast, ahead: jax.Array, last: jax.Array, knows_floor: bool) -> Smoothed:
     """What classical smoothers, and growth above a floor, say of the times ahead [B, Q], in units of the series."""
     flat = lambda x: x.reshape(len(x), -1)
     step, season = forecast.clock.step[:, None], forecast.clock.season
@@ -272,7 +272,6 @@ def smooth_series(forecast: Forecast, ahead: jax.Array, knows_floor: bool) -> Sm
     smoothed = smooth(*series)
     if not knows_floor:
         return smoothed
-    last = last_value(forecast)
     grown = grow(*series, last, jnp.full_like(last, -jnp.inf) if forecast.floor is None else forecast.floor)
     return smoothed._replace(
         forecasts=jnp.concatenate([smoothed.forecasts, grown.forecasts], axis=-1),

@@ -32,10 +32,10 @@ UPWARD = 0.85
 """Share of yearly trends that rise: most of what people count and sell grows."""
 
 
-def upward(season: jax.Array, of_years: float = UPWARD) -> jax.Array:
+def upward(season: jax.Array, yearly: float = UPWARD) -> jax.Array:
     """Share of trends that rise, between that of years and one half: 0.79 of quarters, 0.72 of months, 0.65 of weeks,
     0.63 of days, where 0.85 of years do."""
-    return 0.5 + (of_years - 0.5) * jnp.sqrt(momentum(season))
+    return 0.5 + (yearly - 0.5) * jnp.sqrt(momentum(season))
 
 
 def of_years(season: jax.Array, times: float) -> jax.Array:

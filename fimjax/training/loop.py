@@ -69,16 +69,17 @@ def initial_params(config: Config, local_run: Path | None = None, begin_from: st
 
 
 def earlier_params(config: Config, source: str | Path) -> Params:
-    """The parameters that an earlier training of the same model came to."""
+    """The parameters that an earlier training of the same model came to; of several members, those that the seed, counted
+    from 0 and round, falls on."""
     try:
         earlier, params, _ = load_pretrained(source)
     except PretrainedError as error:
         raise ConfigError(f"begin_from: {error}") from error
-    if earlier.members > 1:
-        raise ConfigError(f"begin_from: {source} holds {earlier.members} members; give the run of one of them")
     differences = differing_keys(earlier.model, config.model, "model.")
     if differences:
         raise ConfigError(f"begin_from: the model in {source} is another one: {'; '.join(differences)}")
+    if earlier.members > 1:
+        params = jax.tree.map(lambda x: x[config.training.seed % earlier.members], params)
     return jax.tree.map(jnp.asarray, params)
 
 

@@ -78,7 +78,7 @@ def test_sigterm_saves_and_says_so_and_the_run_goes_on(config_file, tmp_path):
         (["--coordinator", "127.0.0.1:1"], "coordinator: --processes and --process are needed"),
         (["--local", "nowhere"], "local: a pretrained FIM-l is for FIM"),
         (["--begin-from", "nowhere"], "begin_from: 'nowhere' is neither a folder nor a bundled model"),
-        (["--begin-from", "fim-small"], "begin_from: fim-small holds 2 members"),
+        (["--begin-from", "fim-small"], "begin_from: the model in fim-small is another one: model: FIMConfig against"),
         (["--members", "2"], "members: a run trains one network, not 2"),
     ],
 )
