@@ -1,7 +1,4 @@
-"""The FIM whose weights ship as fim-small: for CPUs, trained together with its FIM-l, both with quantiles.
-
-Two of them, from seeds 0 and 1, are the members of what ships.
-"""
+"""The FIM whose weights ship as fim-small: for CPUs, trained together with its FIM-l, both with quantiles."""
 
 from fimjax.config import Config, FIMConfig, FIMLocalConfig, PriorConfig, TrainingConfig
 
@@ -38,7 +35,7 @@ def get_config() -> Config:
         model=model,
         prior=PriorConfig(windows=9, slots=24, max_window_steps=64, missing=0.5, matched_windows=0.6),
         training=TrainingConfig(
-            steps=18_000,
+            steps=34_000,
             batch_size=64,
             optimizer="muon",
             schedule="cosine",

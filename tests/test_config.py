@@ -57,6 +57,7 @@ def test_sizes():
         "patchtst": 844_250,
         "chronos_bolt": 8_652_672,
         "small_nbeats": 660_288,
+        "bundled_nbeats": 660_288,
         "small_mqcnn": 627_361,
         "small_patchtst": 674_498,
         "small_chronos_bolt": 673_600,

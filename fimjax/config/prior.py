@@ -67,7 +67,7 @@ class PriorConfig:
     """Fewest steps that a window (and so the horizon) lasts."""
     max_window_steps: int = 96
     """Most steps that a window lasts; with more steps than slots, the window is thinned to its slots."""
-    min_context: int = 5
+    min_context: int = 3
     """Fewest steps of history."""
     short_history: float = 0.6
     """Share of series whose history is cut short, to a length anywhere from min_context up."""
@@ -89,6 +89,8 @@ class PriorConfig:
     shorter steps it is so much less as their steps are: from year to year growth shows more than by the hour."""
     max_rise: float = 20.0
     """Furthest that steady growth takes a series, in deviations of what it is added to."""
+    jumps: float = 0.25
+    """Share of series whose level jumps now and then, and stays."""
     exponential: float = 0.6
     """Share of series that are exponentiated after scaling: growth and seasons become multiplicative."""
     irregular: float = 0.2
@@ -129,7 +131,7 @@ class PriorConfig:
             "irregular",
             "missing",
         )
-        of_values = ("growth", "exponential", "noise", "process_noise", "outliers")
+        of_values = ("growth", "jumps", "exponential", "noise", "process_noise", "outliers")
         for name in of_layout + of_values:
             require(0 <= getattr(self, name) <= 1, f"{name}: {getattr(self, name)} is not a share in [0, 1]")
         require(self.max_rise > 0.5, f"max_rise: must be above 0.5, not {self.max_rise}")

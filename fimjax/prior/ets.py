@@ -29,7 +29,7 @@ LEVEL_BOUNDS = (0.1, 1_000.0)
 GROWTH_BOUNDS = (0.8, 1.25)
 SEASON_BOUNDS = (0.1, 10.0)
 RELATIVE_ERROR_BOUND = 0.8
-TREND_SHARES = {"N": 0.2, "A": 0.35, "Ad": 0.2, "M": 0.15, "Md": 0.1}
+TREND_SHARES = {"N": 0.2, "A": 0.25, "Ad": 0.3, "M": 0.1, "Md": 0.15}
 SEASON_SHARES = {"N": 0.25, "A": 0.45, "M": 0.3}
 MULTIPLICATIVE_ERROR_SHARE = 1 / 3
 
@@ -60,7 +60,7 @@ def _choose(u: jax.Array, shares: dict[str, float]) -> jax.Array:
 def draw_parameters(key: jax.Array, season: jax.Array) -> Parameters:
     """A form and its parameters at random.
 
-    alpha ~ Beta(1, 1.5); beta / alpha and gamma / (1 - alpha) ~ Beta(0.5, 3) in 60 %, else 0; phi ~ U(0.8, 1) where
+    alpha ~ Beta(1, 1.5); beta / alpha and 2 gamma / (1 - alpha) ~ Beta(0.5, 3) in 60 %, else 0; phi ~ U(0.8, 1) where
     damped; slope N(0, 1) times 0.002 to 0.2 (growth: to 0.05) in 75 %; season of strength 0.05 to 2, or 0.05 to 0.6
     in the forms that have a multiplicative part. Slope and beta are those of years; shorter steps have less.
     """
@@ -78,7 +78,7 @@ def draw_parameters(key: jax.Array, season: jax.Array) -> Parameters:
     alpha = 1.0 - alpha_number ** (1 / 1.5)  # Beta(1, b) by its inverse
     pull = momentum(season)
     beta = alpha * pull * beta_half_three(numbers[7:11]) * ((uses_beta < 0.6) & has_trend)
-    gamma = (1.0 - alpha) * beta_half_three(numbers[11:15]) * ((uses_gamma < 0.6) & has_season)
+    gamma = 0.5 * (1.0 - alpha) * beta_half_three(numbers[11:15]) * ((uses_gamma < 0.6) & has_season)
     phi = jnp.where(is_damped, uniform(damping, 0.8, 1.0), 1.0)
 
     start, size, scale, uses_slope, swing = numbers[15:]

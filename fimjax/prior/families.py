@@ -34,7 +34,7 @@ class Family(NamedTuple):
     seasons: tuple[int, ...] = ()  # those it is drawn with, as far as the config has them; () for the config's
 
 
-MARKETS = (1, 1, 4, 5, 7, 7, 12, 12, 24, 52, 52)
+MARKETS = (1, 1, 4, 5, 7, 7, 7, 7, 7, 12, 12, 24, 52, 52, 52)
 """Prices and rates wander from day to day and from week to week."""
 ECONOMIES = (1, 1, 1, 1, 1, 4, 4, 12)
 """What grows is counted by the year, the quarter, the month."""

@@ -1,4 +1,5 @@
-"""What becomes of a path on its way to the observer: exponentiation, noise, outliers, gaps, a season left untold."""
+"""What becomes of a path on its way to the observer: growth, jumps, exponentials, noise, outliers, gaps, an untold
+season."""
 
 from typing import NamedTuple
 
@@ -8,6 +9,7 @@ from jax import random
 
 from fimjax.config import PriorConfig
 from fimjax.prior.distributions import innovations, log_uniform, normal, uniform
+from fimjax.prior.jumps import jumping_level
 from fimjax.prior.pace import of_years, pace, upward
 from fimjax.prior.path import Path
 from fimjax.prior.regimes import last_renewal
@@ -16,10 +18,10 @@ MIN_RISE = 0.5
 """Least that steady growth takes a series from its first step to its last, in deviations of what it is added to."""
 GROWTH_RANGE = (0.03, 0.8)
 """Deviation of the logarithm of an exponentiated series."""
-YEARLY_RISE, YEARLY_GROWTH = 3.0, (4.0, 1.25)
+YEARLY_RISE, YEARLY_GROWTH = 2.5, (4.0, 1.25)
 """How many times as far steady growth takes a yearly series, and how many times as wide the ends of GROWTH_RANGE are
 for it: in thirty years what grows doubles and doubles again."""
-RISING = 0.92
+RISING = 0.9
 """Share of steady growth of years that goes up."""
 BENDING = 0.6
 """Share of steady growth that bends."""
@@ -69,10 +71,9 @@ def slopes(numbers: jax.Array, numbers_2N: jax.Array, season: jax.Array) -> jax.
     return 1.0 + wild * normal(numbers_2N[0])[last_renewal(is_kink_N)]
 
 
-def add_growth(path: Path, exists_N: jax.Array, rise: jax.Array, slopes_N: jax.Array) -> Path:
-    """A line of these slopes, which rises so far over the steps that exist if they are 1 on average."""
-    passed_N = jnp.cumsum(jnp.where(exists_N, slopes_N, 0.0)) / jnp.maximum(jnp.sum(exists_N), 1)
-    return jax.tree.map(lambda values_N: values_N + rise * passed_N, path)
+def steady_growth(exists_N: jax.Array, slopes_N: jax.Array) -> jax.Array:
+    """A line of these slopes, which rises by 1 over the steps that exist if they are 1 on average."""
+    return jnp.cumsum(jnp.where(exists_N, slopes_N, 0.0)) / jnp.maximum(jnp.sum(exists_N), 1)
 
 
 def exponentiate(path: Path, spread: Spread, growth: jax.Array) -> Path:
@@ -126,19 +127,23 @@ def draw_values(
     Noise is drawn for these steps alone, which windows that are thinned to their slots make few. A step given twice
     would get noise twice.
     """
-    number_key, noise_key, outlier_key, slope_key = random.split(key, 4)
-    numbers = random.uniform(number_key, (14,))
+    number_key, noise_key, outlier_key, change_key = random.split(key, 4)
+    numbers = random.uniform(number_key, (17,))
     is_exponential, growth, is_noisy, kind, size, is_factor, has_outliers, rate = numbers[:8]
-    grows, way, extent = numbers[8:11]
-    slopes_N = slopes(numbers[11:], random.uniform(slope_key, (2, exists_N.shape[0])), season)
+    grows, way, extent, jumps = numbers[8:12]
+    slope_2N, jump_2N = random.uniform(change_key, (2, 2, exists_N.shape[0]))
 
     rise = (
         jnp.where(way < upward(season, RISING), 1.0, -1.0)
         * of_years(season, YEARLY_RISE)
         * log_uniform(extent, MIN_RISE, config.max_rise)
-        * spread_of(path.noisy, exists_N).deviation
+        * (may_grow & (grows < config.growth * pace(season)))
     )
-    path = add_growth(path, exists_N, rise * (may_grow & (grows < config.growth * pace(season))), slopes_N)
+    growth_N = rise * steady_growth(exists_N, slopes(numbers[12:15], slope_2N, season))
+    level_N = (may_grow & (jumps < config.jumps)) * jumping_level(numbers[15:], jump_2N)
+    deviation = spread_of(path.noisy, exists_N).deviation
+    path = jax.tree.map(lambda values_N: values_N + deviation * (growth_N + level_N), path)
+
     is_exponential = may_exponentiate & (is_exponential < config.exponential)
     least, most = (end * of_years(season, times) for end, times in zip(GROWTH_RANGE, YEARLY_GROWTH))
     exponentials = exponentiate(path, spread_of(path.noisy, exists_N), log_uniform(growth, least, most))

@@ -23,9 +23,9 @@ def pace(season: jax.Array) -> jax.Array:
 
 
 def momentum(season: jax.Array) -> jax.Array:
-    """What trends of a family are multiplied by: 1 of years, for which the ranges of the families are made, 0.7 of
-    quarters, 0.4 of months, 0.19 of weeks, 0.14 of days."""
-    return jnp.minimum(1.4 * pace(season), 1.0)
+    """What trends of a family are multiplied by: 1 of years, for which the ranges of the families are made, 0.6 of
+    quarters, 0.35 of months, 0.17 of weeks, 0.12 of days."""
+    return jnp.minimum(1.2 * pace(season), 1.0)
 
 
 UPWARD = 0.85
@@ -33,11 +33,11 @@ UPWARD = 0.85
 
 
 def upward(season: jax.Array, yearly: float = UPWARD) -> jax.Array:
-    """Share of trends that rise, between that of years and one half: 0.79 of quarters, 0.72 of months, 0.65 of weeks,
-    0.63 of days, where 0.85 of years do."""
+    """Share of trends that rise, between that of years and one half: 0.77 of quarters, 0.71 of months, 0.64 of weeks,
+    0.62 of days, where 0.85 of years do."""
     return 0.5 + (yearly - 0.5) * jnp.sqrt(momentum(season))
 
 
 def of_years(season: jax.Array, times: float) -> jax.Array:
-    """A factor for what years have more of: `times` of years, its fourth root of quarters, hardly any of less."""
-    return times ** pace(season) ** 2
+    """A factor for what years have more of: `times` of years, its sixteenth root of quarters, hardly any of less."""
+    return times ** pace(season) ** 4

@@ -70,7 +70,7 @@ def draw_parameters(key: jax.Array, season: jax.Array) -> Parameters:
 
     pole = uniform(pole_number, -0.2, 0.9)
     pole = jnp.where(seasonal_difference, pole.clip(-0.1, 0.1), pole) * (uses_pole < 0.6)
-    seasonal_ma = uniform(ma_number, 0.0, 0.9) * (uses_ma < 0.5)
+    seasonal_ma = uniform(ma_number, 0.0, 0.9) * (uses_ma < 0.75)
     seasonal_ma = jnp.where(difference & seasonal_difference, jnp.maximum(seasonal_ma, 0.3), seasonal_ma)
 
     drift = momentum(season) * leaning_normal(size, upward(season)) * log_uniform(scale, 0.02, 0.5)

@@ -69,8 +69,8 @@ def initial_params(config: Config, local_run: Path | None = None, begin_from: st
 
 
 def earlier_params(config: Config, source: str | Path) -> Params:
-    """The parameters that an earlier training of the same model came to; of several members, those that the seed, counted
-    from 0 and round, falls on."""
+    """The parameters that an earlier training of the same model came to; of several members, the one that the seed,
+    counted from 0 and round, falls on."""
     try:
         earlier, params, _ = load_pretrained(source)
     except PretrainedError as error:

@@ -15,7 +15,7 @@ from fimjax.prior.path import Path, exact
 from tests.prior.quick import quick_jit
 
 N = 400
-QUIET = PriorConfig(growth=0.0, exponential=0.0, noise=0.0, outliers=0.0, missing=0.0)
+QUIET = PriorConfig(growth=0.0, jumps=0.0, exponential=0.0, noise=0.0, outliers=0.0, missing=0.0)
 EVERYWHERE = jnp.ones(N, bool)
 EACH_STEP = jnp.arange(N)
 WAVE = jnp.sin(jnp.arange(N) / 7.0) * 3.0 + 20.0
@@ -87,6 +87,18 @@ def test_long_steps_grow_more_often(season, share):
     config = dataclasses.replace(QUIET, growth=0.9)
     grown = (measure(config, season=season).clean != np.asarray(WAVE)).any(axis=1)
     assert abs(grown.mean() - share) < 0.06
+
+
+def test_levels_jump_in_their_share_and_stay():
+    config = dataclasses.replace(QUIET, jumps=0.3)
+    added = (measure(config, season=12).clean - np.asarray(WAVE)) / np.asarray(WAVE).std()
+    has_jumped = np.abs(added).max(axis=1) > 1e-3
+    assert 0.22 < has_jumped.mean() < 0.38
+    steps = np.abs(np.diff(added[has_jumped], axis=1))
+    jumps = (steps > 1e-3).sum(axis=1)  # once in 8 to 150 steps
+    assert jumps.max() < N / 5 and 5 < np.median(jumps) < 25
+    assert np.median(steps[steps > 1e-3]) > 0.3 and abs(added[has_jumped, -1].mean()) < 2.0  # both ways
+    assert (measure(config, may_grow=False).clean == np.asarray(WAVE)).all()
 
 
 def test_exponentiation_is_of_the_standardised_path():

@@ -32,12 +32,13 @@ def test_walk_is_a_sum():
     np.testing.assert_allclose(random_walk.walk(jnp.array([1.0, -2.0, 4.0]), 0.5), [1.5, 0.0, 4.5])
 
 
-def test_local_linear_trend_recursion():
+@pytest.mark.parametrize("pull", [0.0, 0.2])
+def test_local_linear_trend_recursion(pull):
     eta, zeta = np.random.default_rng(0).normal(size=(2, 50)).astype(np.float32)
-    trend = local_linear_trend.wander(jnp.array(eta), jnp.array(zeta), 0.3)
+    trend = local_linear_trend.wander(jnp.array(eta), jnp.array(zeta), 0.3, pull)
     level, slope, levels, slopes = 0.0, 0.3, [], []
     for e, z in zip(eta, zeta):
-        slope = slope + z
+        slope = slope + pull * (0.3 - slope) + z
         levels.append(level)
         slopes.append(slope)
         level = level + slope + e
