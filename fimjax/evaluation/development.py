@@ -3,7 +3,8 @@
 `python -m fimjax.evaluation.development --model runs/small/fim` forecasts the last steps of the training parts from
 what comes before them; the test parts are not read. With --dates each data set is forecast twice: by numbered steps, as
 the evaluation does, and by frames with dates, whose frequency and season the forecaster finds by itself, as for any
-user.
+user. With --origins 1 2 3 the steps before the last ones, and those before them, are forecast too: the last years of
+thousands of series are the same years, and what these had in common is no property of series.
 """
 
 import argparse
@@ -33,11 +34,12 @@ MOST_POINTS = 500
 """Longer histories are cut: dates in nanoseconds last for 584 years."""
 
 
-def development_part(dataset: Dataset) -> Dataset:
-    """The training parts of a data set, the last steps of each as its test part."""
+def development_part(dataset: Dataset, origin: int = 1) -> Dataset:
+    """The training parts of a data set, the last steps of each as its test part; for an origin of 2 those before the
+    last, and so on."""
     h = dataset.info.horizon
-    long = [i for i, y in enumerate(dataset.histories) if len(y) > h]
-    histories = [dataset.histories[i] for i in long]
+    long = [i for i, y in enumerate(dataset.histories) if len(y) > origin * h]
+    histories = [dataset.histories[i][: len(dataset.histories[i]) - (origin - 1) * h] for i in long]
     return dataclasses.replace(
         dataset.take(np.array(long)),
         histories=[y[-h - MOST_POINTS : -h] for y in histories],
@@ -88,6 +90,7 @@ def measure(model: Forecaster, dataset: Dataset) -> dict[str, float]:
         "MASE/SNaive": row["mase"] / naive["mase"],
         "coverage 80": row["coverage_80"],
         "coverage 95": row["coverage_95"],
+        "below median": np.mean(dataset.future < found.quantiles[..., LEVELS.index(0.5)]),
     }
 
 
@@ -126,14 +129,20 @@ def main() -> int:
     parser.add_argument("--datasets", nargs="+", default=DATASETS, choices=DATASETS, metavar="NAME")
     parser.add_argument("--sample", type=int, default=500, help="series of each data set (default: 500)")
     parser.add_argument("--data", type=Path, help="folder of the data (default: FIMJAX_DATA, or the user's cache)")
+    parser.add_argument("--origins", type=int, nargs="+", default=[1], help="1: the last steps, 2: those before them")
     parser.add_argument("--views", nargs="+", default=["plain"], help="looks at each series that are averaged")
     parser.add_argument("--dates", action="store_true", help="compare forecasts by steps with those by dated frames")
     parser.add_argument("--output", type=Path, help="where to write the figures of all models, as CSV")
     arguments = parser.parse_args()
     try:
+        if min(arguments.origins) < 1:
+            raise EvaluationError(f"--origins: counted from 1, the last steps, not {min(arguments.origins)}")
         parts = {
-            name: take_sample(development_part(load_dataset(name, arguments.data)), arguments.sample)
+            f"{name} {origin}" if len(arguments.origins) > 1 else name: take_sample(
+                development_part(load_dataset(name, arguments.data), origin), arguments.sample
+            )
             for name in arguments.datasets
+            for origin in arguments.origins
         }
         found = []
         for path in arguments.model:

@@ -8,6 +8,7 @@ from fimjax.evaluation.catalog import EvaluationError
 from fimjax.evaluation.contenders import Contender, ask, find_contenders
 from fimjax.evaluation.forecasts import require_finite
 from fimjax.forecasting.forecaster import Forecaster
+from fimjax.forecasting.views import read_views
 from tests.evaluation.examples import Broken, Repeater, make_dataset
 
 KNOWN = ("naive", "sicoum")
@@ -49,6 +50,12 @@ def test_a_model_that_cannot_be_had_is_refused_in_a_sentence(specs, message):
 def test_fim_is_the_bundled_model():
     (fim,) = find_contenders(["fim"], KNOWN, {})
     assert fim.name == "fim" and fim.version == Forecaster.from_pretrained().version and not fim.trained_on
+
+
+def test_two_looks_are_a_contender():
+    once, twice = find_contenders(["fim", "looks=fimjax.evaluation.looks:two_looks"], (), {})
+    assert once.model.views == read_views("plain") and twice.model.views == read_views(("plain", "long"))
+    assert once.version != twice.version
 
 
 def test_answers_may_come_in_any_order():

@@ -15,6 +15,9 @@ def test_the_target_is_the_end_of_the_training_part_and_no_test_part_is_read():
     for found, future, whole in zip(part.histories, part.future, dataset.histories):
         np.testing.assert_array_equal(np.concatenate([found, future]), whole)
         assert len(future) == h
+    earlier = development_part(dataset, origin=2)
+    for found, future, whole in zip(earlier.histories, earlier.future, dataset.histories):
+        np.testing.assert_array_equal(np.concatenate([found, future]), whole[:-h])
     assert {name.split("_")[0] for name in DATASETS} == {"m1", "m4"}
 
 
