@@ -31,6 +31,7 @@ def get_config() -> Config:
         matched_windows=0.0,
         growth=0.0,
         jumps=0.0,
+        cycles=0.0,
         process_noise=1.0,
     )
     training = dataclasses.replace(small.training, optimizer="adamw", learning_rate=1.2e-3, spread_power=0.0)

@@ -36,7 +36,7 @@ class Family(NamedTuple):
 
 MARKETS = (1, 1, 4, 5, 7, 7, 7, 7, 7, 12, 12, 24, 52, 52, 52)
 """Prices and rates wander from day to day and from week to week."""
-ECONOMIES = (1, 1, 1, 1, 1, 4, 4, 12)
+ECONOMIES = (1, 1, 1, 1, 1, 4, 12)
 """What grows is counted by the year, the quarter, the month."""
 
 FAMILIES: dict[str, Family] = {

@@ -22,7 +22,7 @@ def compound(rates_N: jax.Array) -> jax.Array:
 
 
 def draw(key: jax.Array, times_N: jax.Array, season: jax.Array) -> Path:
-    """A mean rate of 0.5 to 15 % a season, from which the rate deviates by 0.3 to 4 times it, reverting by 2 to 70 % a
+    """A mean rate of 0.5 to 15 % a season, from which the rate deviates by 0.3 to 4 times it, reverting by 10 to 90 % a
     step.
 
     A season is a year more often than not, and growth is a matter of years: a step of a longer season grows less, and
@@ -34,7 +34,7 @@ def draw(key: jax.Array, times_N: jax.Array, season: jax.Array) -> Path:
     size, sign, pull, restless, roughness, is_seasonal, swing = random.uniform(number_key, (7,))
     length = season.astype(jnp.float32)
     mean = log_uniform(size, 0.005, 0.15) / length
-    pull = log_uniform(pull, 0.02, 0.7)
+    pull = log_uniform(pull, 0.1, 0.9)
     # A process that reverts by p a step with noise s has the deviation s / sqrt(1 - (1 - p)^2).
     deviation = mean * log_uniform(restless, 0.3, 4.0) * jnp.sqrt(length)
     noise = deviation * jnp.sqrt(1.0 - (1.0 - pull) ** 2)

@@ -1,5 +1,5 @@
-"""What becomes of a path on its way to the observer: growth, jumps, exponentials, noise, outliers, gaps, an untold
-season."""
+"""What becomes of a path on its way to the observer: growth, cycles, jumps, exponentials, noise, outliers, gaps, an
+untold season."""
 
 from typing import NamedTuple
 
@@ -8,9 +8,10 @@ import jax.numpy as jnp
 from jax import random
 
 from fimjax.config import PriorConfig
+from fimjax.prior.cycle import WAVES, cycle, sees_cycles
 from fimjax.prior.distributions import innovations, log_uniform, normal, uniform
 from fimjax.prior.jumps import jumping_level
-from fimjax.prior.pace import of_years, pace, upward
+from fimjax.prior.pace import drift, of_years, pace, upward
 from fimjax.prior.path import Path
 from fimjax.prior.regimes import last_renewal
 
@@ -21,10 +22,12 @@ GROWTH_RANGE = (0.03, 0.8)
 YEARLY_RISE, YEARLY_GROWTH = 2.5, (4.0, 1.25)
 """How many times as far steady growth takes a yearly series, and how many times as wide the ends of GROWTH_RANGE are
 for it: in thirty years what grows doubles and doubles again."""
-RISING = 0.9
+RISING = 0.95
 """Share of steady growth of years that goes up."""
-BENDING = 0.6
+BENDING = 0.8
 """Share of steady growth that bends."""
+SLOW_SHARE = 0.4
+"""Least that cycles and jumps are measured by, of a path's whole deviation: what is all season has small ones."""
 MAX_EXPONENT = 6.0
 MULTIPLICATIVE_SHARE = 0.2
 """Share of multiplicative noise among series that were not exponentiated; those that were have no other kind."""
@@ -62,12 +65,22 @@ def spread_of(values_N: jax.Array, exists_N: jax.Array) -> Spread:
     return Spread(mean, jnp.maximum(deviation, MIN_DEVIATION + 1e-5 * magnitude), magnitude)
 
 
+def slow_deviation(values_N: jax.Array, exists_N: jax.Array, season: jax.Array, whole: jax.Array) -> jax.Array:
+    """Deviation of the means over a season, at least a share of the whole one: what a path does beside its season."""
+    total_N = jnp.cumsum(jnp.where(exists_N, values_N - jnp.mean(values_N, where=exists_N), 0.0))
+    earlier_N = jnp.arange(values_N.shape[0]) - season
+    means_N = (total_N - total_N[earlier_N]) / season
+    exists_N = exists_N & (earlier_N >= 0) & exists_N[earlier_N]
+    slow = jnp.where(jnp.any(exists_N), jnp.std(means_N, where=exists_N | (jnp.sum(exists_N) == 0)), 0.0)
+    return jnp.maximum(slow, SLOW_SHARE * whole)
+
+
 def slopes(numbers: jax.Array, numbers_2N: jax.Array, season: jax.Array) -> jax.Array:
-    """Slopes [N] of steady growth, 1 on average: straight, or in a share BENDING kinked every 5 to 60 years, 10 to 120
-    quarters or 17 to 210 months or so, to a slope that deviates by 0.3 to 2."""
+    """Slopes [N] of steady growth, 1 on average: straight, or in a share BENDING kinked every 5 to 40 years, 10 to 80
+    quarters or 17 to 140 months or so, to a slope that deviates by 0.3 to 2."""
     bends, stay, size = numbers
     wild = log_uniform(size, 0.3, 2.0) * (bends < BENDING)
-    is_kink_N = numbers_2N[1] * log_uniform(stay, 5.0, 60.0) < pace(season)
+    is_kink_N = numbers_2N[1] * log_uniform(stay, 5.0, 40.0) < pace(season)
     return 1.0 + wild * normal(numbers_2N[0])[last_renewal(is_kink_N)]
 
 
@@ -127,22 +140,29 @@ def draw_values(
     Noise is drawn for these steps alone, which windows that are thinned to their slots make few. A step given twice
     would get noise twice.
     """
-    number_key, noise_key, outlier_key, change_key = random.split(key, 4)
-    numbers = random.uniform(number_key, (17,))
+    number_key, noise_key, outlier_key, change_key, cycle_key = random.split(key, 5)
+    numbers = random.uniform(number_key, (22,))
     is_exponential, growth, is_noisy, kind, size, is_factor, has_outliers, rate = numbers[:8]
     grows, way, extent, jumps = numbers[8:12]
     slope_2N, jump_2N = random.uniform(change_key, (2, 2, exists_N.shape[0]))
 
+    spread = spread_of(path.noisy, exists_N)
     rise = (
         jnp.where(way < upward(season, RISING), 1.0, -1.0)
         * of_years(season, YEARLY_RISE)
         * log_uniform(extent, MIN_RISE, config.max_rise)
-        * (may_grow & (grows < config.growth * pace(season)))
+        * spread.deviation
+        * (may_grow & (grows < config.growth * drift(season)))
     )
     growth_N = rise * steady_growth(exists_N, slopes(numbers[12:15], slope_2N, season))
-    level_N = (may_grow & (jumps < config.jumps)) * jumping_level(numbers[15:], jump_2N)
-    deviation = spread_of(path.noisy, exists_N).deviation
-    path = jax.tree.map(lambda values_N: values_N + deviation * (growth_N + level_N), path)
+    unit = slow_deviation(path.noisy, exists_N, season, spread.deviation)
+    jumps_N = jumping_level(numbers[15:17], jump_2N) * (jumps < config.jumps)
+    a_season = season / jnp.maximum(jnp.sum(exists_N), 1)
+    waves_3F = random.uniform(cycle_key, (3, WAVES))
+    cycle_N = cycle(numbers[18:], waves_3F, exists_N.shape[0], season, rise * a_season / unit)
+    cycle_N = cycle_N * (sees_cycles(season) & (numbers[17] < config.cycles))
+    added_N = growth_N + may_grow * unit * (jumps_N + cycle_N)
+    path = jax.tree.map(lambda values_N: values_N + added_N, path)
 
     is_exponential = may_exponentiate & (is_exponential < config.exponential)
     least, most = (end * of_years(season, times) for end, times in zip(GROWTH_RANGE, YEARLY_GROWTH))

@@ -16,7 +16,7 @@ import numpy as np
 
 from fimjax.config import Config, differing_keys
 from fimjax.files import replacing
-from fimjax.forecasting.pretrained import DEFAULT, save_pretrained
+from fimjax.forecasting.pretrained import DEFAULT, load_pretrained, save_pretrained
 from fimjax.models import model_name
 from fimjax.training.checkpoint import load_params
 from fimjax.training.metrics import METRICS_FILE
@@ -29,7 +29,14 @@ LOG = "training.jsonl"
 """The metrics of all stages, a line each, that ship with the weights."""
 
 
-def bundle(runs: list[Path], local: Path | None, folder: Path, which: Which = "best", purpose: str = "") -> None:
+def bundle(
+    runs: list[Path],
+    local: Path | None,
+    folder: Path,
+    which: Which = "best",
+    purpose: str = "",
+    before: Path | None = None,
+) -> None:
     """Writes a checkpoint of each run, with what made it: settings, seed, steps, hardware, time, and the log.
 
     Args:
@@ -37,6 +44,7 @@ def bundle(runs: list[Path], local: Path | None, folder: Path, which: Which = "b
         which: the checkpoint with the lowest validation loss, or the newest one, where losses do not compare: the prior
             of a run may have changed on its way.
         purpose: what to take the weights for, as `fimjax models` says it.
+        before: the run, or the weights, that the runs began from, whose story comes first.
     """
     configs, members = zip(*(load_params(run, which) for run in runs))
     for run, other in zip(runs[1:], configs[1:]):
@@ -46,7 +54,8 @@ def bundle(runs: list[Path], local: Path | None, folder: Path, which: Which = "b
     stages = [] if local is None else [("FIM-l", load_params(local)[0], local)]
     stages += zip(names, configs, runs)
     logs = {name: _read_log(path) for name, _, path in stages}
-    facts = [{"stage": name, **_facts(settings, logs[name], which)} for name, settings, _ in stages]
+    facts, earlier_lines = ([], []) if before is None else _story(before, which)
+    facts = facts + [{"stage": name, **_facts(settings, logs[name], which)} for name, settings, _ in stages]
     about = {
         "hardware": f"{_processor()}, {os.cpu_count()} cores",
         "steps": sum(stage["steps"] for stage in facts),
@@ -58,7 +67,7 @@ def bundle(runs: list[Path], local: Path | None, folder: Path, which: Which = "b
     config = dataclasses.replace(configs[0], members=len(runs))
     params = members[0] if len(runs) == 1 else jax.tree.map(lambda *leaves: np.stack(leaves), *members)
     save_pretrained(folder, config, params, about)
-    lines = [json.dumps({"stage": name, **line}) for name, log in logs.items() for line in log]
+    lines = earlier_lines + [json.dumps({"stage": name, **line}) for name, log in logs.items() for line in log]
     with replacing(folder / LOG) as scratch:
         scratch.write_text("\n".join(lines) + "\n")
 
@@ -71,6 +80,19 @@ def _require_alike(config: Config, other: Config, run: Path) -> None:
         differences.append(f"training.seed: {other.training.seed} as the first one's")
     if differences:
         raise SystemExit(f"{run}: no member for the first run: {'; '.join(differences)}")
+
+
+def _story(before: Path, which: Which) -> tuple[list[dict[str, Any]], list[str]]:
+    """Stages and log of an earlier run, or of weights with theirs, as of what came before."""
+    if (before / METRICS_FILE).exists():
+        settings, log = load_params(before, which)[0], _read_log(before)
+        name = model_name(settings.model)
+        stages, log = [{"stage": name, **_facts(settings, log, which)}], [{"stage": name, **line} for line in log]
+    else:
+        stages = load_pretrained(before)[2]["stages"]
+        log = [json.loads(line) for line in (before / LOG).read_text().splitlines()]
+    told = lambda entry: {**entry, "stage": f"before: {entry['stage']}"}
+    return [told(stage) for stage in stages], [json.dumps(told(line)) for line in log]
 
 
 def _read_log(run: Path) -> list[dict[str, Any]]:
@@ -106,12 +128,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=Path, nargs="+", help="run of a model that forecasts, or of each of its members")
     parser.add_argument("--local", type=Path, help="run of the FIM-l that the first began from")
+    parser.add_argument("--before", type=Path, help="run or folder of weights that the runs began from")
     parser.add_argument("--latest", action="store_true", help="the newest checkpoint instead of the best one")
     parser.add_argument("--purpose", default="", help="what to take the weights for, as `fimjax models` says it")
     parser.add_argument("--out", type=Path, default=WEIGHTS / DEFAULT, help="folder of the weights")
     arguments = parser.parse_args()
     which = "latest" if arguments.latest else "best"
-    bundle(arguments.runs, arguments.local, arguments.out, which, arguments.purpose)
+    bundle(arguments.runs, arguments.local, arguments.out, which, arguments.purpose, arguments.before)
     size = sum(file.stat().st_size for file in arguments.out.iterdir()) / 1e6
     print(f"{arguments.out}: {size:.1f} MB")
 

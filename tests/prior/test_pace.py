@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fimjax.prior.pace import UPWARD, momentum, of_years, pace, upward
+from fimjax.prior.pace import UPWARD, drift, momentum, of_years, pace, upward
 
 
 @pytest.mark.parametrize("season, steps", [(1, 1), (4, 4), (12, 12), (52, 52), (7, 100), (24, 100), (168, 100)])
@@ -17,9 +17,13 @@ def test_momentum_is_whole_for_years_and_falls():
     assert found[0] == 1 and (np.diff(found) < 0).all() and found[-1] > 0.1
 
 
+def test_drift_is_for_years_and_falls():
+    np.testing.assert_allclose(drift(jnp.array([1, 4, 12, 52, 7])), [1.0, 0.71, 0.54, 0.21, 0.126], atol=0.006)
+
+
 def test_trends_of_years_rise_and_those_of_days_hardly_lean():
     found = upward(jnp.array([1, 4, 12, 52, 7]))
-    np.testing.assert_allclose(found, [UPWARD, 0.77, 0.71, 0.64, 0.62], atol=0.006)
+    np.testing.assert_allclose(found, [UPWARD, UPWARD, 0.754, 0.651, 0.621], atol=0.006)
     assert upward(jnp.array(1), 0.6) == pytest.approx(0.6)
 
 

@@ -58,6 +58,18 @@ def test_a_bundle_holds_the_parameters_and_the_story_of_both_stages(runs, tmp_pa
     assert [line["stage"] for line in log] == ["FIM-l"] * 5 + ["FIM"] * 5
 
 
+def test_what_a_run_began_from_comes_first_in_its_story(runs, tmp_path):
+    runs[tmp_path / "again"] = runs[tmp_path / "fim"]
+    shutil.copytree(tmp_path / "fim", tmp_path / "again")
+    bundle([tmp_path / "again"], None, tmp_path / "second", before=tmp_path / "fim")
+    bundle([tmp_path / "again"], None, tmp_path / "third", before=tmp_path / "second")
+    for name, expected in (("second", ["before: FIM", "FIM"]), ("third", ["before: before: FIM", "before: FIM", "FIM"])):
+        about = load_pretrained(tmp_path / name)[2]
+        log = [json.loads(line)["stage"] for line in (tmp_path / name / "training.jsonl").read_text().splitlines()]
+        assert [stage["stage"] for stage in about["stages"]] == expected and about["steps"] == 3 * len(expected)
+        assert log == [stage for stage in expected for _ in range(5)]
+
+
 def test_members_are_stacked_and_answer_with_their_mean(runs, tmp_path):
     fim, params = runs[tmp_path / "fim"]
     other = dataclasses.replace(fim, training=dataclasses.replace(fim.training, seed=4))
