@@ -1,8 +1,8 @@
 """How much of what a series did goes on, in the training parts of M4 and in the prior.
 
-`python -m fimjax.evaluation.persistence` regresses the change of a series, a season, on the change in its last season, in
-its last three, and in all of its history, each in units of its mean absolute change in a season. Where the prior has more
-of one than the data, a model trained on it takes what will end for what goes on. The test parts are not read.
+`python -m fimjax.evaluation.persistence` regresses the change of a series, a season, on the change in its last season,
+in its last three, and in all of its history, each in units of its mean absolute change in a season. Where the prior has
+more of one than the data, a model trained on it takes what will end for what goes on. The test parts are not read.
 """
 
 import argparse
