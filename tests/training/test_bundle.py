@@ -63,7 +63,10 @@ def test_what_a_run_began_from_comes_first_in_its_story(runs, tmp_path):
     shutil.copytree(tmp_path / "fim", tmp_path / "again")
     bundle([tmp_path / "again"], None, tmp_path / "second", before=tmp_path / "fim")
     bundle([tmp_path / "again"], None, tmp_path / "third", before=tmp_path / "second")
-    for name, expected in (("second", ["before: FIM", "FIM"]), ("third", ["before: before: FIM", "before: FIM", "FIM"])):
+    for name, expected in (
+        ("second", ["before: FIM", "FIM"]),
+        ("third", ["before: before: FIM", "before: FIM", "FIM"]),
+    ):
         about = load_pretrained(tmp_path / name)[2]
         log = [json.loads(line)["stage"] for line in (tmp_path / name / "training.jsonl").read_text().splitlines()]
         assert [stage["stage"] for stage in about["stages"]] == expected and about["steps"] == 3 * len(expected)
