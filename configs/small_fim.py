@@ -35,11 +35,11 @@ def get_config() -> Config:
         model=model,
         prior=PriorConfig(windows=9, slots=24, max_window_steps=64, missing=0.5, matched_windows=0.6),
         training=TrainingConfig(
-            steps=34_000,
+            steps=24_000,
             batch_size=64,
             optimizer="muon",
             schedule="cosine",
-            learning_rate=2.5e-3,
+            learning_rate=2e-3,
             warmup_steps=300,
             spread_power=0.5,
             average_decay=0.999,
