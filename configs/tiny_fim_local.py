@@ -22,6 +22,7 @@ def get_config() -> Config:
             short_history=0.0,
             seasons=(1,),
             growth=0.0,
+            cycles=0.0,
             exponential=0.3,
             max_missing=0.5,
             noise=1.0,
