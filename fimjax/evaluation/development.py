@@ -3,7 +3,7 @@
 `python -m fimjax.evaluation.development --model runs/small/fim` forecasts the last steps of the training parts from
 what comes before them; the test parts are not read. With --dates each data set is forecast twice: by numbered steps, as
 the evaluation does, and by frames with dates, whose frequency and season the forecaster finds by itself, as for any
-user. With --origins 1 2 3 the steps before the last ones, and those before them, are forecast too: the last years of
+user. With --seasonal 0.9 only series of strong seasons are taken. With --origins 1 2 3 the steps before the last ones, and those before them, are forecast too: the last years of
 thousands of series are the same years, and what these had in common is no property of series.
 """
 
@@ -23,6 +23,7 @@ from fimjax.evaluation.forecasts import LEVELS, Forecasts, level_column
 from fimjax.evaluation.metrics import geometric_mean
 from fimjax.evaluation.sampling import take_sample
 from fimjax.evaluation.scoring import score, yardsticks
+from fimjax.evaluation.season import take_apart
 from fimjax.files import replacing
 from fimjax.forecasting.forecaster import Forecaster
 from fimjax.forecasting.pretrained import PretrainedError
@@ -45,6 +46,12 @@ def development_part(dataset: Dataset, origin: int = 1) -> Dataset:
         histories=[y[-h - MOST_POINTS : -h] for y in histories],
         future=np.stack([y[-h:] for y in histories]),
     )
+
+
+def strongly_seasonal(dataset: Dataset, least: float) -> Dataset:
+    """The series whose season explains at least that much of what is left beside their level."""
+    parts = [take_apart(y, dataset.info.season) for y in dataset.histories]
+    return dataset.take(np.array([i for i, part in enumerate(parts) if part and part.strength >= least], int))
 
 
 def dated_frame(dataset: Dataset) -> pd.DataFrame:
@@ -130,6 +137,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=500, help="series of each data set (default: 500)")
     parser.add_argument("--data", type=Path, help="folder of the data (default: FIMJAX_DATA, or the user's cache)")
     parser.add_argument("--origins", type=int, nargs="+", default=[1], help="1: the last steps, 2: those before them")
+    parser.add_argument("--seasonal", type=float, help="least strength of the season, 0 to 1 (default: any series)")
     parser.add_argument("--views", nargs="+", default=["plain"], help="looks at each series that are averaged")
     parser.add_argument("--dates", action="store_true", help="compare forecasts by steps with those by dated frames")
     parser.add_argument("--output", type=Path, help="where to write the figures of all models, as CSV")
@@ -137,13 +145,18 @@ def main() -> int:
     try:
         if min(arguments.origins) < 1:
             raise EvaluationError(f"--origins: counted from 1, the last steps, not {min(arguments.origins)}")
-        parts = {
-            f"{name} {origin}" if len(arguments.origins) > 1 else name: take_sample(
-                development_part(load_dataset(name, arguments.data), origin), arguments.sample
-            )
-            for name in arguments.datasets
-            for origin in arguments.origins
-        }
+        parts = {}
+        for name in arguments.datasets:
+            dataset = load_dataset(name, arguments.data)
+            for origin in arguments.origins:
+                part = development_part(dataset, origin)
+                if arguments.seasonal is not None:
+                    part = strongly_seasonal(part, arguments.seasonal)
+                if len(part):
+                    label = f"{name} {origin}" if len(arguments.origins) > 1 else name
+                    parts[label] = take_sample(part, arguments.sample)
+        if not parts:
+            raise EvaluationError(f"--seasonal: no series of {', '.join(arguments.datasets)} has a season so strong")
         found = []
         for path in arguments.model:
             model = Forecaster.from_pretrained(path, views=arguments.views)

@@ -85,18 +85,20 @@ def least_absolute(features: np.ndarray, target: np.ndarray) -> np.ndarray:
     return found.x[: design.shape[1]]
 
 
-def of_data(name: str, origin: int, sample: int, folder: Path | None) -> Changes:
-    """Changes in a data set's training parts, up to the origin and after it."""
+def data_series(name: str, origin: int, sample: int, folder: Path | None) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Histories of a data set's training parts up to an origin, and what follows."""
     setting, dataset = SETTINGS[name], load_dataset(name, folder)
     info = dataclasses.replace(dataset.info, horizon=setting.horizon)
     part = development_part(dataclasses.replace(dataset, info=info), origin)
     long = np.array([i for i, y in enumerate(part.histories) if len(y) >= setting.shortest])
     part = take_sample(part.take(long), sample)
-    return measure_changes([y[-setting.history :] for y in part.histories], list(part.future), setting.season)
+    return [y[-setting.history :] for y in part.histories], list(part.future)
 
 
-def of_prior(setting: Setting, prior: PriorConfig, seed: int = 0) -> Changes:
-    """Changes in series of the prior with that season, families in the proportions in which they have it."""
+def prior_series(
+    setting: Setting, prior: PriorConfig, seed: int = 0
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Histories of the prior with that season and what follows, families in the proportions in which they have it."""
     config = dataclasses.replace(
         prior,
         weights=_weights_given(setting.season, prior),
@@ -113,7 +115,7 @@ def of_prior(setting: Setting, prior: PriorConfig, seed: int = 0) -> Changes:
     noisy, valid = np.asarray(drawn.noisy), np.asarray(drawn.valid)
     histories = [y[:-1][is_valid[:-1]][-setting.history :] for y, is_valid in zip(noisy, valid)]
     long = [i for i, y in enumerate(histories) if len(y) >= setting.shortest]
-    return measure_changes([histories[i] for i in long], list(noisy[long, -1]), setting.season)
+    return [histories[i] for i in long], list(noisy[long, -1])
 
 
 def _weights_given(season: int, prior: PriorConfig) -> PriorWeights:
@@ -141,8 +143,10 @@ def main() -> int:
     try:
         for name, setting in SETTINGS.items():
             for origin in setting.origins:
-                rows[f"{name} {origin}"] = describe(of_data(name, origin, arguments.sample, arguments.data))
-            rows[f"prior, season {setting.season}"] = describe(of_prior(setting, PriorConfig()))
+                series = data_series(name, origin, arguments.sample, arguments.data)
+                rows[f"{name} {origin}"] = describe(measure_changes(*series, setting.season))
+            series = prior_series(setting, PriorConfig())
+            rows[f"prior, season {setting.season}"] = describe(measure_changes(*series, setting.season))
     except EvaluationError as error:
         print(f"persistence: {error}", file=sys.stderr)
         return 2
