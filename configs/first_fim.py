@@ -22,7 +22,8 @@ SEASONS = (1, 1, 1, 2, 3, 4, 4, 5, 6, 7, 7, 12, 12, 12, 12, 13, 24, 24, 48, 52, 
 def get_config() -> Config:
     small = small_config()
     local = dataclasses.replace(small.model.local, polynomials=False, time_waves=12, season_harmonics=3)
-    additions = {"anchor_heads": 0, "smoothers": False, "knows_floor": False, "placed_points": False}
+    additions = {"anchor_heads": 0, "smoothers": False, "knows_floor": False}
+    additions |= {"unit_by_share": False, "placed_points": False}
     model = dataclasses.replace(small.model, local=local, **additions)
     prior = dataclasses.replace(
         small.prior,
@@ -33,6 +34,7 @@ def get_config() -> Config:
         jumps=0.0,
         cycles=0.0,
         process_noise=1.0,
+        unrest=0.0,
     )
     training = dataclasses.replace(small.training, optimizer="adamw", learning_rate=1.2e-3, spread_power=0.0)
     return Config(model, prior, training)

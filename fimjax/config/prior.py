@@ -106,6 +106,9 @@ class PriorConfig:
     process_noise: float = 0.15
     """What part of that share the processes have that move by random errors of their own: more noise on top of them
     would teach to distrust the last observation."""
+    unrest: float = 0.4
+    """Share of seasonal series of quarters and months, of all families, whose noise keeps up with how their level
+    moves: what people count has errors, and the more the less steady it is."""
     max_noise: float = 0.5
     """Largest standard deviation of that noise, relative to the signal's."""
     outliers: float = 0.05
@@ -133,7 +136,7 @@ class PriorConfig:
             "irregular",
             "missing",
         )
-        of_values = ("growth", "jumps", "cycles", "exponential", "noise", "process_noise", "outliers")
+        of_values = ("growth", "jumps", "cycles", "exponential", "noise", "process_noise", "unrest", "outliers")
         for name in of_layout + of_values:
             require(0 <= getattr(self, name) <= 1, f"{name}: {getattr(self, name)} is not a share in [0, 1]")
         require(self.max_rise > 0.5, f"max_rise: must be above 0.5, not {self.max_rise}")

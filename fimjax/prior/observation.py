@@ -26,8 +26,10 @@ RISING = 0.95
 """Share of steady growth of years that goes up."""
 BENDING = 0.8
 """Share of steady growth that bends."""
-SLOW_SHARE = 0.4
+LEAST_UNIT = 0.05
 """Least that cycles and jumps are measured by, of a path's whole deviation: what is all season has small ones."""
+UNREST_RANGE = (0.2, 1.2)
+"""Deviation of the errors of seasonal series whose level moves, in units of that movement."""
 MAX_EXPONENT = 6.0
 MULTIPLICATIVE_SHARE = 0.2
 """Share of multiplicative noise among series that were not exponentiated; those that were have no other kind."""
@@ -65,21 +67,38 @@ def spread_of(values_N: jax.Array, exists_N: jax.Array) -> Spread:
     return Spread(mean, jnp.maximum(deviation, MIN_DEVIATION + 1e-5 * magnitude), magnitude)
 
 
-def slow_deviation(values_N: jax.Array, exists_N: jax.Array, season: jax.Array, whole: jax.Array) -> jax.Array:
-    """Deviation of the means over a season, at least a share of the whole one: what a path does beside its season."""
+class Seasonless(NamedTuple):
+    """What a path does beside its season."""
+
+    deviation: jax.Array
+    movement: jax.Array  # how far its level goes, from one season to the next, in a step, times the root of a season
+
+
+def beside_season(values_N: jax.Array, exists_N: jax.Array, season: jax.Array) -> Seasonless:
+    """Means over a season, which know nothing of it, and differences from one season to the next.
+
+    The deviation is that of the means or of what is new in each season, whichever is larger.
+    """
     total_N = jnp.cumsum(jnp.where(exists_N, values_N - jnp.mean(values_N, where=exists_N), 0.0))
     earlier_N = jnp.arange(values_N.shape[0]) - season
-    means_N = (total_N - total_N[earlier_N]) / season
     exists_N = exists_N & (earlier_N >= 0) & exists_N[earlier_N]
-    slow = jnp.where(jnp.any(exists_N), jnp.std(means_N, where=exists_N | (jnp.sum(exists_N) == 0)), 0.0)
-    return jnp.maximum(slow, SLOW_SHARE * whole)
+    means_N = (total_N - total_N[earlier_N]) / season
+    new_N = values_N - values_N[earlier_N]
+    some = jnp.any(exists_N)
+    over = lambda reduce, x_N: jnp.where(some, reduce(x_N, where=exists_N | ~some), 0.0)
+    new = jnp.sqrt(0.5 * over(jnp.mean, jnp.where(exists_N, new_N, 0.0) ** 2))
+    # A mean moves by what is new, over a season's length.
+    return Seasonless(
+        deviation=jnp.maximum(over(jnp.std, means_N), new),
+        movement=over(jnp.mean, jnp.abs(jnp.where(exists_N, new_N, 0.0))) / jnp.sqrt(season),
+    )
 
 
 def slopes(numbers: jax.Array, numbers_2N: jax.Array, season: jax.Array) -> jax.Array:
     """Slopes [N] of steady growth, 1 on average: straight, or in a share BENDING kinked every 5 to 40 years, 10 to 80
-    quarters or 17 to 140 months or so, to a slope that deviates by 0.3 to 2."""
+    quarters or 17 to 140 months or so, to a slope that deviates by 0.15 to 1, of years by 0.3 to 2."""
     bends, stay, size = numbers
-    wild = log_uniform(size, 0.3, 2.0) * (bends < BENDING)
+    wild = of_years(season, 2.0) * log_uniform(size, 0.15, 1.0) * (bends < BENDING)
     is_kink_N = numbers_2N[1] * log_uniform(stay, 5.0, 40.0) < pace(season)
     return 1.0 + wild * normal(numbers_2N[0])[last_renewal(is_kink_N)]
 
@@ -141,7 +160,7 @@ def draw_values(
     would get noise twice.
     """
     number_key, noise_key, outlier_key, change_key, cycle_key = random.split(key, 5)
-    numbers = random.uniform(number_key, (22,))
+    numbers = random.uniform(number_key, (24,))
     is_exponential, growth, is_noisy, kind, size, is_factor, has_outliers, rate = numbers[:8]
     grows, way, extent, jumps = numbers[8:12]
     slope_2N, jump_2N = random.uniform(change_key, (2, 2, exists_N.shape[0]))
@@ -155,11 +174,12 @@ def draw_values(
         * (may_grow & (grows < config.growth * drift(season)))
     )
     growth_N = rise * steady_growth(exists_N, slopes(numbers[12:15], slope_2N, season))
-    unit = slow_deviation(path.noisy, exists_N, season, spread.deviation)
+    unit = beside_season(path.noisy, exists_N, season).deviation
+    unit = unit.clip(LEAST_UNIT * spread.deviation, spread.deviation)
     jumps_N = jumping_level(numbers[15:17], jump_2N) * (jumps < config.jumps)
     a_season = season / jnp.maximum(jnp.sum(exists_N), 1)
     waves_3F = random.uniform(cycle_key, (3, WAVES))
-    cycle_N = cycle(numbers[18:], waves_3F, exists_N.shape[0], season, rise * a_season / unit)
+    cycle_N = cycle(numbers[18:22], waves_3F, exists_N.shape[0], season, rise * a_season / unit)
     cycle_N = cycle_N * (sees_cycles(season) & (numbers[17] < config.cycles))
     added_N = growth_N + may_grow * unit * (jumps_N + cycle_N)
     path = jax.tree.map(lambda values_N: values_N + added_N, path)
@@ -172,6 +192,9 @@ def draw_values(
     spread = spread_of(path.noisy, exists_N)
     is_factor = is_exponential | (is_factor < MULTIPLICATIVE_SHARE)
     level = noise_level(kind, size, config) * (is_noisy < noise * config.noise)
+    unrest = beside_season(path.noisy, exists_N, season).movement * log_uniform(numbers[22], *UNREST_RANGE)
+    is_restless = (noise > 0) & (season > 1) & sees_cycles(season) & (numbers[23] < config.unrest)
+    level = jnp.maximum(level, is_restless * jnp.minimum(unrest / spread.deviation, config.max_noise))
     noise_KT = level * innovations(noise_key, steps_KT.size, heavy_share=0.1).reshape(steps_KT.shape)
     shifts_KT = outlier_shifts(random.uniform(outlier_key, steps_KT.shape), uniform(rate, 0.005, 0.04))
     shifts_KT = shifts_KT * ((noise > 0) & (has_outliers < config.outliers))

@@ -15,7 +15,9 @@ from fimjax.prior.path import Path, exact
 from tests.prior.quick import quick_jit
 
 N = 400
-QUIET = PriorConfig(growth=0.0, jumps=0.0, cycles=0.0, exponential=0.0, noise=0.0, outliers=0.0, missing=0.0)
+QUIET = PriorConfig(
+    growth=0.0, jumps=0.0, cycles=0.0, exponential=0.0, noise=0.0, unrest=0.0, outliers=0.0, missing=0.0
+)
 EVERYWHERE = jnp.ones(N, bool)
 EACH_STEP = jnp.arange(N)
 WAVE = jnp.sin(jnp.arange(N) / 7.0) * 3.0 + 20.0
@@ -135,6 +137,33 @@ def test_noise_is_on_noisy_only_in_its_share_and_never_on_counts():
     assert 0.25 < (lambda p: (p.noisy != p.clean).any(axis=1).mean())(measure(config, noise=0.5)) < 0.45
     still = measure(dataclasses.replace(config, outliers=1.0), noise=0.0)
     assert (still.noisy == still.clean).all()
+
+
+def test_what_is_beside_a_season_knows_nothing_of_it():
+    t = np.arange(N)
+    season = 5.0 * np.sin(2 * np.pi * t / 12)
+    errors = 0.3 * np.random.default_rng(0).normal(size=N)
+    found = lambda y: observation.beside_season(jnp.asarray(y, jnp.float32), EVERYWHERE, jnp.array(12))
+    np.testing.assert_allclose(found(season + errors).deviation, 0.3, rtol=0.1)
+    np.testing.assert_allclose(found(season + errors).movement, 0.3 * np.sqrt(2 / 12) * np.sqrt(2 / np.pi), rtol=0.1)
+    np.testing.assert_allclose(found(season + 0.01 * t).movement, 0.12 / np.sqrt(12), rtol=0.02)
+    np.testing.assert_allclose(found(season + 0.01 * t).deviation, 0.01 * N / np.sqrt(12), rtol=0.1)
+    nowhere = observation.beside_season(WAVE, EVERYWHERE & False, jnp.array(12))
+    assert nowhere.deviation == 0 and nowhere.movement == 0
+
+
+def test_errors_keep_up_with_a_level_that_moves():
+    config = dataclasses.replace(QUIET, unrest=0.5)
+    moved = np.asarray(observation.beside_season(WAVE, EVERYWHERE, jnp.array(12)).movement)
+    path = measure(config, season=12)
+    errors = (path.noisy - path.clean).std(axis=1)
+    is_restless = errors > 0
+    assert 0.4 < is_restless.mean() < 0.6 and (path.clean == np.asarray(WAVE)).all()
+    low, high = observation.UNREST_RANGE
+    errors = errors[is_restless] / min(moved, 0.5 * np.asarray(WAVE).std() / high)
+    assert 0.7 * low < errors.min() and errors.max() < 1.4 * high
+    for quiet in (measure(config, season=7), measure(config, season=1), measure(config, season=12, noise=0.0)):
+        assert (quiet.noisy == quiet.clean).all()
 
 
 def test_outliers_are_few_and_far():
