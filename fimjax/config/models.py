@@ -89,6 +89,9 @@ class FIMConfig:
     knows_floor: bool = False
     """Smooth logarithms too, of how far a series lies above the floor that it is known not to fall below, if it is:
     amounts grow by shares of themselves; needs smoothers."""
+    unit_by_share: bool = False
+    """Answer in units of shares of that height where a series' steps are smaller so, and tell how large they are; needs
+    knows_floor."""
     placed_points: bool = False
     """Tell query times the value and the time of each point in the series, beside those in its window."""
     interpolation_weight: float = 0.0
@@ -112,6 +115,7 @@ class FIMConfig:
         require(self.anchor_heads == 0 or self.query_layers > 0, "anchor_heads: query_layers is needed with it")
         require(not self.smoothers or self.anchor_heads > 0, "smoothers: anchor_heads is needed with it")
         require(not self.knows_floor or self.smoothers, "knows_floor: smoothers is needed with it")
+        require(not self.unit_by_share or self.knows_floor, "unit_by_share: knows_floor is needed with it")
         require(not self.placed_points or self.query_layers > 0, "placed_points: query_layers is needed with it")
         require(self.interpolation_weight >= 0, "interpolation_weight: must not be negative")
         require(

@@ -12,7 +12,7 @@ from fimjax.config import FIMConfig
 from fimjax.models.fim_local import FIMLocal, Known, to_unit_square
 from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
-from fimjax.nn.growth import grow
+from fimjax.nn.growth import choose_unit, grow
 from fimjax.nn.packing import Packing, pack, spread, unpack
 from fimjax.nn.queries import QueryDecoder, query_features
 from fimjax.nn.scaling import Affine, fit_moments, fit_range, zero_unobserved
@@ -149,10 +149,9 @@ class FIM(nn.Module):
             values, last = observed_values(forecast), last_value(forecast)
             pinned, unit = jnp.broadcast_to(last[:, None, None], (*ahead.shape, 1)), None
             if self.config.smoothers:
-                smoothed = smooth_series(forecast, ahead, last, self.config.knows_floor)
-                unit, character = smoothed.unit, smoothed.character[:, None]
-                character = jnp.broadcast_to(character, (*ahead.shape, character.shape[-1]))
-                told = [smoothed.forecasts - last[:, None, None], smoothed.remainders, character]
+                smoothed = smooth_series(forecast, ahead, last, self.config)
+                unit = smoothed.unit
+                told = [smoothed.forecasts - last[:, None, None], smoothed.remainders, smoothed.character]
                 features = jnp.concatenate([features, *told], axis=-1)
                 pinned = jnp.concatenate([pinned, smoothed.forecasts, smoothed.remainders], axis=-1)
             out = self.query_decoder(
@@ -264,18 +263,25 @@ def observed_values(forecast: Forecast) -> jax.Array:
     return jnp.concatenate([means, forecast.values.reshape(len(means), -1)], axis=1)
 
 
-def smooth_series(forecast: Forecast, ahead: jax.Array, last: jax.Array, knows_floor: bool) -> Smoothed:
-    """What classical smoothers, and growth above a floor, say of the times ahead [B, Q], in units of the series."""
+def smooth_series(forecast: Forecast, ahead: jax.Array, last: jax.Array, config: FIMConfig) -> Smoothed:
+    """What classical smoothers, and growth above a floor, say of the times ahead [B, Q], in units of the series; the
+    character for each of these times."""
     flat = lambda x: x.reshape(len(x), -1)
+    for_each = lambda x: jnp.broadcast_to(x[:, None], (*ahead.shape, x.shape[-1]))
     step, season = forecast.clock.step[:, None], forecast.clock.season
     series = flat(forecast.values), flat(forecast.times) / step, flat(forecast.mask), season, ahead / step
     smoothed = smooth(*series)
-    if not knows_floor:
+    smoothed = smoothed._replace(character=for_each(smoothed.character))
+    if not config.knows_floor:
         return smoothed
     grown = grow(*series, last, jnp.full_like(last, -jnp.inf) if forecast.floor is None else forecast.floor)
+    character = [smoothed.character, for_each(grown.heights)]
+    if config.unit_by_share:
+        character += [for_each(jnp.log(grown.typical)[:, None]), jnp.log(grown.steps)[..., None]]
+        smoothed = smoothed._replace(unit=choose_unit(smoothed.unit, ahead / step, grown))
     return smoothed._replace(
         forecasts=jnp.concatenate([smoothed.forecasts, grown.forecasts], axis=-1),
-        character=jnp.concatenate([smoothed.character, grown.heights], axis=-1),
+        character=jnp.concatenate(character, axis=-1),
     )
 
 

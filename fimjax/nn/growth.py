@@ -11,7 +11,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from fimjax.nn.smoothers import BOUND, discounted, seasonal_parts
+from fimjax.nn.smoothers import BOUND, LEAST_MISS, discounted, in_order, mean_step, seasonal_parts
 
 HALF_LIVES = (2.0, 6.0, 20.0, 80.0)
 """Of the lines, in steps."""
@@ -20,6 +20,10 @@ FAR, NEAR = 30.0, 0.25
 least."""
 MOST_GROWTH = 2.0
 """Bound of the logarithm of what growth multiplies the last value by."""
+RECENT = 6.0
+"""Half-life, in steps, of the level at whose height steps are told."""
+DECISION = 4
+"""Power by which the smaller of two kinds of steps is taken for the right one."""
 UNKNOWN = -2.0
 """Stands for the heights above an unknown floor; those above a known one are positive."""
 
@@ -29,6 +33,8 @@ class Grown(NamedTuple):
 
     forecasts: jax.Array  # [B, Q, len(HALF_LIVES)]
     heights: jax.Array  # [B, 2], how far above the floor the least and the last value lie
+    steps: jax.Array  # [B, Q], the mean step as a share of the height, at the height that the season has at each time
+    typical: jax.Array  # [B], the same at the mean height of the series
 
 
 def grow(
@@ -56,9 +62,30 @@ def grow(
     _, past, future = seasonal_parts(logarithms, steps, mask, season, ahead)
     level = jnp.where(mask, logarithms - past, 0.0)
     lines = jnp.stack([discounted(level, steps, mask, half_life, ahead)[..., 1] for half_life in HALF_LIVES], axis=-1)
+    step = mean_step(*in_order(level, steps, mask))
+    recent = discounted(level, steps, mask, RECENT, ahead)[..., 0]
+    tall = height * jnp.exp(jnp.clip(recent + future, -MOST_GROWTH, MOST_GROWTH))
+    mean = jnp.sum(jnp.where(mask, values, 0.0), axis=-1) / jnp.maximum(jnp.sum(mask, axis=-1), 1)
     growth = jnp.clip(lines + future[..., None], -MOST_GROWTH, MOST_GROWTH)
     heights = jnp.arcsinh(jnp.stack([low, last], axis=-1) - jnp.maximum(floor, -FAR)[:, None])
     return Grown(
         forecasts=last[:, None, None] + jnp.clip(height[..., None] * jnp.expm1(growth), -BOUND, BOUND),
         heights=jnp.where(jnp.isfinite(floor)[:, None], heights, UNKNOWN),
+        steps=LEAST_MISS + step[:, None] * tall,
+        typical=LEAST_MISS + step * (mean - ground),
     )
+
+
+def choose_unit(unit: jax.Array, ahead: jax.Array, grown: Grown) -> jax.Array:
+    """How far a naive forecast may miss [B, Q], by shares of the height where the steps of a series are smaller so.
+
+    Where the season's size and the errors grow with the level, those at a peak are larger than those in a trough, and
+    the steps that are left beside an additive season are mostly of its making.
+
+    Args:
+        unit: [B, Q], by steps of one size; ahead: [B, Q], in steps.
+    """
+    longer = jnp.sqrt(1.0 + jnp.maximum(ahead, 0.0))
+    plain = unit / longer
+    by_share = plain**DECISION / (plain**DECISION + grown.typical[:, None] ** DECISION)
+    return longer * (by_share * grown.steps + (1.0 - by_share) * plain)

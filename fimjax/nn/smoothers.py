@@ -52,15 +52,14 @@ def smooth(values: jax.Array, steps: jax.Array, mask: jax.Array, season: jax.Arr
         season: [B], in steps; 1 = none or unknown.
         ahead: [B, Q], steps after the last observation.
     """
-    order = jnp.argsort(jnp.where(mask, steps, 1.0), axis=-1)  # what was not observed comes last
-    values, steps, mask = (jnp.take_along_axis(x, order, axis=-1) for x in (values, steps, mask))
+    values, steps, mask = in_order(values, steps, mask)
     last = _newest(values, mask)
     values = jnp.where(mask, values - last[:, None], 0.0)
     slow, past, future = seasonal_parts(values, steps, mask, season, ahead)
     level, rest = (jnp.where(mask, values - part, 0.0) for part in (past, past + slow))
     lines = [discounted(level, steps, mask, half_life, ahead) for half_life in HALF_LIVES]
     forecasts = jnp.concatenate(lines, axis=-1) + future[..., None]
-    step_size = _mean_step(level, steps, mask)
+    step_size = mean_step(level, steps, mask)
     off_line = _mean(jnp.abs(level - discounted(level, steps, mask, HALF_LIVES[-1], steps)[..., 1]), mask)
     character = jnp.stack([step_size, _mean(jnp.abs(past), mask), off_line], axis=-1)
     unit = (LEAST_MISS + step_size)[:, None] * jnp.sqrt(1.0 + jnp.maximum(ahead, 0.0))
@@ -70,6 +69,12 @@ def smooth(values: jax.Array, steps: jax.Array, mask: jax.Array, season: jax.Arr
         unit=unit,
         character=jnp.log(LEAST_MISS + character),
     )
+
+
+def in_order(values: jax.Array, steps: jax.Array, mask: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """The same [B, N] in the order of time; what was not observed comes last."""
+    order = jnp.argsort(jnp.where(mask, steps, 1.0), axis=-1)
+    return tuple(jnp.take_along_axis(x, order, axis=-1) for x in (values, steps, mask))
 
 
 def seasonal_parts(
@@ -168,7 +173,7 @@ def _mean(x: jax.Array, mask: jax.Array) -> jax.Array:
     return jnp.sum(jnp.where(mask, x, 0.0), axis=-1) / jnp.maximum(jnp.sum(mask, axis=-1), 1)
 
 
-def _mean_step(values: jax.Array, steps: jax.Array, mask: jax.Array) -> jax.Array:
-    """How far sorted values [B, N] move in a step, on average, if they move at random: [B]."""
+def mean_step(values: jax.Array, steps: jax.Array, mask: jax.Array) -> jax.Array:
+    """How far ordered values [B, N] move in a step, on average, if they move at random: [B]."""
     gap = jnp.maximum(steps[:, 1:] - steps[:, :-1], 0.1)
     return _mean(jnp.abs(values[:, 1:] - values[:, :-1]) / safe_sqrt(gap), mask[:, 1:])

@@ -1,6 +1,7 @@
 """A training run from its config to its last checkpoint, top to bottom."""
 
 import contextlib
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,12 +76,23 @@ def earlier_params(config: Config, source: str | Path) -> Params:
         earlier, params, _ = load_pretrained(source)
     except PretrainedError as error:
         raise ConfigError(f"begin_from: {error}") from error
-    differences = differing_keys(earlier.model, config.model, "model.")
+    same = earlier.model
+    if isinstance(config.model, FIMConfig) and isinstance(same, FIMConfig) and config.model.unit_by_share:
+        same = dataclasses.replace(same, unit_by_share=same.knows_floor)
+    differences = differing_keys(same, config.model, "model.")
     if differences:
         raise ConfigError(f"begin_from: the model in {source} is another one: {'; '.join(differences)}")
     if earlier.members > 1:
         params = jax.tree.map(lambda x: x[config.training.seed % earlier.members], params)
-    return jax.tree.map(jnp.asarray, params)
+    model = build_model(config.model)
+    shapes = jax.eval_shape(lambda key: init_params(model, key), jax.random.key(0))
+    return jax.tree.map(_with_new_rows, params, shapes)
+
+
+def _with_new_rows(earlier: jax.Array, wanted: jax.ShapeDtypeStruct) -> jax.Array:
+    """A matrix with rows for features that it did not know, which come last and count for nothing at first."""
+    missing = [(0, new - old) for old, new in zip(earlier.shape, wanted.shape)]
+    return jnp.pad(jnp.asarray(earlier), missing)
 
 
 def train(

@@ -5,7 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fimjax.nn.growth import FAR, HALF_LIVES, UNKNOWN, Grown, grow
+from fimjax.nn.growth import FAR, HALF_LIVES, UNKNOWN, Grown, choose_unit, grow
+from fimjax.nn.smoothers import smooth
 
 STEPS, AHEAD = np.arange(-59.0, 1.0, dtype=np.float32), np.arange(1.0, 13.0, dtype=np.float32)
 
@@ -67,3 +68,27 @@ def test_gradients_are_finite_even_of_zeros_at_the_floor():
     for floor in (0.0, -jnp.inf):
         for gradient in jax.grad(total, argnums=(0, 1))(jnp.zeros((1, 60)), AHEAD[None], jnp.array([floor])):
             assert np.isfinite(gradient).all()
+
+
+def test_steps_by_shares_follow_the_season_and_are_small_where_shares_describe_them():
+    rng = np.random.default_rng(0)
+    y = sales(STEPS) * np.exp(0.02 * rng.normal(size=60))
+    found = ask(y, floor=0.0)
+    # Steps are those of the errors, 0.02 sqrt(2) of the height, and a little of the trend.
+    expected = 0.02 * np.sqrt(2) * np.sqrt(2 / np.pi) + 0.01
+    np.testing.assert_allclose(found.steps / sales(AHEAD), expected, rtol=0.5)
+    assert found.steps.argmax() == np.sin(2 * np.pi * AHEAD / 12).argmax()  # the level is the last one's
+    series = y[None].astype(np.float32), STEPS[None], np.ones((1, 60), bool), jnp.array([12]), AHEAD[None]
+    plain = smooth(*series).unit
+    of = lambda floor: choose_unit(plain, AHEAD[None], jax.tree.map(lambda x: x[None], ask(y, floor)))
+    root = np.sqrt(1.0 + AHEAD)
+    assert (np.ptp(of(0.0)[0] / root) > 0.15 * np.mean(of(0.0)[0] / root)) and np.isfinite(of(0.0)).all()
+    # Without a floor both kinds of steps are the same.
+    np.testing.assert_allclose(of(-np.inf), plain, rtol=0.1)
+
+
+def test_steps_do_not_depend_on_order():
+    values, order = np.float32(sales(STEPS)), np.random.default_rng(1).permutation(60)
+    ask_in = lambda o: grow(values[None, o], STEPS[None, o], np.ones((1, 60), bool), jnp.array([12]), AHEAD[None],
+                            values[None, -1], jnp.zeros(1)).steps  # fmt: skip
+    np.testing.assert_allclose(ask_in(order), ask_in(np.arange(60)), rtol=1e-3)

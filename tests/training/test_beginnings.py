@@ -6,7 +6,10 @@ import chex
 import jax
 import pytest
 
+from configs.small_fim import get_config as small_config
 from fimjax.config import ConfigError, TrainingConfig
+from fimjax.forecasting.pretrained import save_pretrained
+from fimjax.models import build_model, init_params
 from fimjax.training.loop import initial_params
 from tests.forecasting.small import forecaster
 
@@ -40,3 +43,19 @@ def test_another_model_and_a_second_beginning_are_refused(tmp_path):
         initial_params(wider, begin_from=tmp_path / "weights")
     with pytest.raises(ConfigError, match="begin_from: .* leave out --local"):
         initial_params(model.config, tmp_path / "local", tmp_path / "weights")
+
+
+def test_features_that_came_later_count_for_nothing_at_first(tmp_path):
+    config = small_config()
+    plain = dataclasses.replace(config, model=dataclasses.replace(config.model, unit_by_share=False))
+    model = build_model(plain.model)
+    save_pretrained(tmp_path / "weights", plain, init_params(model, jax.random.key(0)), {})
+    earlier, params = (initial_params(c, begin_from=tmp_path / "weights") for c in (plain, config))
+    embedding = lambda tree: tree["query_decoder"]["embedding"]["Dense_0"]["kernel"]
+    before, after = embedding(earlier), embedding(params)
+    assert len(after) == len(before) + 2 and not after[len(before) :].any()
+    chex.assert_trees_all_equal(after[: len(before)], before)
+    chex.assert_tree_all_finite(params)
+    with pytest.raises(ConfigError, match="model.unit_by_share: "):
+        save_pretrained(tmp_path / "later", config, params, {})
+        initial_params(plain, begin_from=tmp_path / "later")
