@@ -1,4 +1,4 @@
-"""The FIM whose weights ship as fim-small: for CPUs, trained together with its FIM-l, both with quantiles."""
+"""The FIM whose weights ship as fim-small, but for its last steps (bundled_fim): for CPUs, trained together with its FIM-l, both with quantiles."""
 
 from fimjax.config import Config, FIMConfig, FIMLocalConfig, PriorConfig, TrainingConfig
 
@@ -27,6 +27,7 @@ def get_config() -> Config:
         anchor_heads=4,
         smoothers=True,
         knows_floor=True,
+        unit_by_share=True,
         placed_points=True,
         interpolation_weight=0.5,
         freeze_local=False,

@@ -86,6 +86,8 @@ class FIMConfig:
     """Heads that point at observed values, from whose weighted sum the answer is counted; needs query_layers."""
     smoothers: bool = False
     """Pin classical forecasts beside the last value, and answer in units of the series' steps; needs anchor_heads."""
+    anchor_base: bool = False
+    """Count all that the anchor adds up from the smoothers' last value with the season asked for; needs smoothers."""
     knows_floor: bool = False
     """Smooth logarithms too, of how far a series lies above the floor that it is known not to fall below, if it is:
     amounts grow by shares of themselves; needs smoothers."""
@@ -114,6 +116,7 @@ class FIMConfig:
         )
         require(self.anchor_heads == 0 or self.query_layers > 0, "anchor_heads: query_layers is needed with it")
         require(not self.smoothers or self.anchor_heads > 0, "smoothers: anchor_heads is needed with it")
+        require(not self.anchor_base or self.smoothers, "anchor_base: smoothers is needed with it")
         require(not self.knows_floor or self.smoothers, "knows_floor: smoothers is needed with it")
         require(not self.unit_by_share or self.knows_floor, "unit_by_share: knows_floor is needed with it")
         require(not self.placed_points or self.query_layers > 0, "placed_points: query_layers is needed with it")

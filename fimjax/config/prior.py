@@ -106,7 +106,7 @@ class PriorConfig:
     process_noise: float = 0.15
     """What part of that share the processes have that move by random errors of their own: more noise on top of them
     would teach to distrust the last observation."""
-    unrest: float = 0.4
+    unrest: float = 0.6
     """Share of seasonal series of quarters and months, of all families, whose noise keeps up with how their level
     moves: what people count has errors, and the more the less steady it is."""
     max_noise: float = 0.5

@@ -147,16 +147,18 @@ class FIM(nn.Module):
             tokens, mask, packing = recollect(forecast, self.places(forecast))
             features = query_features(ahead, forecast.clock, phases)
             values, last = observed_values(forecast), last_value(forecast)
-            pinned, unit = jnp.broadcast_to(last[:, None, None], (*ahead.shape, 1)), None
+            anchor = {"pinned": jnp.broadcast_to(last[:, None, None], (*ahead.shape, 1))}
             if self.config.smoothers:
                 smoothed = smooth_series(forecast, ahead, last, self.config)
-                unit = smoothed.unit
                 told = [smoothed.forecasts - last[:, None, None], smoothed.remainders, smoothed.character]
                 features = jnp.concatenate([features, *told], axis=-1)
-                pinned = jnp.concatenate([pinned, smoothed.forecasts, smoothed.remainders], axis=-1)
-            out = self.query_decoder(
-                features, tokens, mask, values=values, pinned=pinned, unit=unit, packed_tokens=packing
-            )
+                anchor = {
+                    "pinned": jnp.concatenate([anchor["pinned"], smoothed.forecasts], axis=-1),
+                    "remainders": smoothed.remainders,
+                    "base": smoothed.forecasts[..., 0] if self.config.anchor_base else None,
+                    "unit": smoothed.unit,
+                }
+            out = self.query_decoder(features, tokens, mask, values=values, packed_tokens=packing, **anchor)
             if self.is_initializing():
                 # FIM-l's own decoder has no part in this, but belongs to the model: it interpolates.
                 known = Known(forecast.values[:1, 0], forecast.times[:1, 0], forecast.mask[:1, 0])

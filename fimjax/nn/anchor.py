@@ -29,6 +29,8 @@ class Anchor(nn.Module):
         mask: jax.Array,
         values: jax.Array,
         pinned: jax.Array,
+        remainders: jax.Array | None = None,
+        base: jax.Array | None = None,
         packed_queries: Packing | None = None,
         packed_tokens: Packing | None = None,
     ) -> jax.Array:
@@ -38,6 +40,9 @@ class Anchor(nn.Module):
             queries: [B, Q, D]; tokens: [B, T, D]; each of them maybe as rows.
             mask: [B, T]; values: [B, T], what was observed at each token.
             pinned: [B, Q, P] or rows, values that matter always, so that no attention is needed to find them.
+            remainders: [B, Q, R] or rows, what may have to be added to these.
+            base: [B, Q] or rows, a value from which all others are counted. Without it, gates that sum to one but for a
+                hundredth miss by a hundredth of the value, which is much for a series of small errors.
 
         Returns:
             [B, Q] or rows.
@@ -48,15 +53,19 @@ class Anchor(nn.Module):
         (key,) = split_heads(project(tokens, "key"), 1, self.heads, packed_tokens)
         column = jnp.broadcast_to(values[:, None, :, None], (*key.shape[:3], 1)).astype(jnp.float32)
         means = merge_heads(masked_attention(query, key, column, mask), packed_queries)  # [B, Q, N]
+        levels = jnp.concatenate([means, pinned], axis=-1)
+        levels = levels if base is None else levels - base[..., None]
+        parts = levels if remainders is None else jnp.concatenate([levels, remainders], axis=-1)
         gates = nn.Dense(
-            self.heads + pinned.shape[-1],
+            parts.shape[-1],
             dtype=jnp.float32,
             precision="highest",
             kernel_init=nn.initializers.zeros,
             bias_init=_plain_mean,
             name="gates",
         )(queries.astype(jnp.float32))
-        return jnp.sum(gates * jnp.concatenate([means, pinned], axis=-1), axis=-1)
+        total = jnp.sum(gates * parts, axis=-1)
+        return total if base is None else base + total
 
 
 def _plain_mean(key: jax.Array, shape: tuple[int, ...], dtype: Any = jnp.float32) -> jax.Array:

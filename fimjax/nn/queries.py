@@ -81,6 +81,8 @@ class QueryDecoder(nn.Module):
         mask: jax.Array,
         values: jax.Array | None = None,
         pinned: jax.Array | None = None,
+        remainders: jax.Array | None = None,
+        base: jax.Array | None = None,
         guesses: jax.Array | None = None,
         unit: jax.Array | None = None,
         packed_queries: Packing | None = None,
@@ -91,8 +93,8 @@ class QueryDecoder(nn.Module):
         Args:
             features: [B, Q, F], or rows of them.
             tokens: [B, W, D], or rows of them; mask: [B, W], which of them may be seen.
-            values: [B, W], what was observed at each token, and pinned: [B, Q, P] or rows, what matters always: for the
-                anchor.
+            values: [B, W], what was observed at each token, and pinned: [B, Q, P], remainders: [B, Q, R], base: [B, Q], or
+                rows of them: for the anchor.
             guesses: [B, Q, G] or rows, simple answers to start from.
             unit: [B, Q] or rows, how far anchor or guesses may miss; 1 if it is not given.
 
@@ -114,7 +116,8 @@ class QueryDecoder(nn.Module):
         out = out if unit is None else unit[..., None] * out
         if self.anchor_heads:
             anchor = Anchor(self.anchor_heads, self.compute, name="anchor")
-            out = out + anchor(x, tokens, mask, values, pinned, packed_queries, packed_tokens)[..., None]
+            start = anchor(x, tokens, mask, values, pinned, remainders, base, packed_queries, packed_tokens)
+            out = out + start[..., None]
         if guesses is not None:
             trust = nn.Dense(guesses.shape[-1], dtype=jnp.float32, precision="highest", name="trust")(hidden)
             out = out + jnp.sum(nn.softmax(trust) * guesses, axis=-1, keepdims=True)

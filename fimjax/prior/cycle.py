@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from fimjax.prior.distributions import log_uniform, uniform
-from fimjax.prior.pace import of_years, pace
+from fimjax.prior.pace import pace
 from fimjax.prior.waves import add_waves
 
 SHORT_STEPS = 0.2
@@ -24,8 +24,8 @@ def sees_cycles(season: jax.Array) -> jax.Array:
 
 
 def cycle(numbers: jax.Array, numbers_3F: jax.Array, n: int, season: jax.Array, rise: jax.Array) -> jax.Array:
-    """A cycle [n] of 4 to 16 seasons with a deviation of 0.07 to 1, of years 0.14 to 2, and so much more that it slows
-    a rise or turns it round: 0.15 to 3 times as steep, of years 0.22 to 4.5 times.
+    """A cycle [n] of 4 to 16 seasons with a deviation of 0.15 to 2, and so much more that it slows a rise or turns it
+    round: 0.2 to 4 times as steep.
 
     A stochastic cycle that keeps its phase for a while has a Lorentzian spectrum, as wide as it is short-lived: 0.05 to
     0.5 of its frequency.
@@ -39,7 +39,7 @@ def cycle(numbers: jax.Array, numbers_3F: jax.Array, n: int, season: jax.Array, 
     seasons = log_uniform(length, 4.0, 16.0)
     tail_F = jnp.tan(jnp.pi / 2 * WIDEST * uniform(numbers_3F[0], -1.0, 1.0))
     frequencies_F = (1.0 + log_uniform(width, 0.05, 0.5) * tail_F) / (seasons * season)
-    steep = of_years(season, 1.5) * log_uniform(steepness, 0.15, 3.0) * jnp.abs(rise) * seasons / (2 * jnp.pi)
-    deviations_F = (of_years(season, 2.0) * log_uniform(size, 0.07, 1.0) + steep) / jnp.sqrt(numbers_3F.shape[1])
+    steep = log_uniform(steepness, 0.2, 4.0) * jnp.abs(rise) * seasons / (2 * jnp.pi)
+    deviations_F = (log_uniform(size, 0.15, 2.0) + steep) / jnp.sqrt(numbers_3F.shape[1])
     steps_n = jnp.arange(n, dtype=jnp.float32)
     return add_waves(numbers_3F[1:], steps_n, frequencies_F, jnp.broadcast_to(deviations_F, frequencies_F.shape))

@@ -26,7 +26,7 @@ RISING = 0.95
 """Share of steady growth of years that goes up."""
 BENDING = 0.8
 """Share of steady growth that bends."""
-LEAST_UNIT = 0.05
+LEAST_UNIT = 0.1
 """Least that cycles and jumps are measured by, of a path's whole deviation: what is all season has small ones."""
 UNREST_RANGE = (0.2, 1.2)
 """Deviation of the errors of seasonal series whose level moves, in units of that movement."""
@@ -96,9 +96,9 @@ def beside_season(values_N: jax.Array, exists_N: jax.Array, season: jax.Array) -
 
 def slopes(numbers: jax.Array, numbers_2N: jax.Array, season: jax.Array) -> jax.Array:
     """Slopes [N] of steady growth, 1 on average: straight, or in a share BENDING kinked every 5 to 40 years, 10 to 80
-    quarters or 17 to 140 months or so, to a slope that deviates by 0.15 to 1, of years by 0.3 to 2."""
+    quarters or 17 to 140 months or so, to a slope that deviates by 0.3 to 2."""
     bends, stay, size = numbers
-    wild = of_years(season, 2.0) * log_uniform(size, 0.15, 1.0) * (bends < BENDING)
+    wild = log_uniform(size, 0.3, 2.0) * (bends < BENDING)
     is_kink_N = numbers_2N[1] * log_uniform(stay, 5.0, 40.0) < pace(season)
     return 1.0 + wild * normal(numbers_2N[0])[last_renewal(is_kink_N)]
 

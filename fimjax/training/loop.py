@@ -9,7 +9,7 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from fimjax.config import Config, ConfigError, FIMConfig, FIMLocalConfig, TrainingConfig, differing_keys
+from fimjax.config import Config, ConfigError, FIMConfig, FIMLocalConfig, ModelConfig, TrainingConfig, differing_keys
 from fimjax.forecasting.pretrained import PretrainedError, load_pretrained
 from fimjax.models import build_model, count_params, init_params
 from fimjax.nn.compute import Compute
@@ -76,10 +76,7 @@ def earlier_params(config: Config, source: str | Path) -> Params:
         earlier, params, _ = load_pretrained(source)
     except PretrainedError as error:
         raise ConfigError(f"begin_from: {error}") from error
-    same = earlier.model
-    if isinstance(config.model, FIMConfig) and isinstance(same, FIMConfig) and config.model.unit_by_share:
-        same = dataclasses.replace(same, unit_by_share=same.knows_floor)
-    differences = differing_keys(same, config.model, "model.")
+    differences = differing_keys(_grown(earlier.model, config.model), config.model, "model.")
     if differences:
         raise ConfigError(f"begin_from: the model in {source} is another one: {'; '.join(differences)}")
     if earlier.members > 1:
@@ -87,6 +84,14 @@ def earlier_params(config: Config, source: str | Path) -> Params:
     model = build_model(config.model)
     shapes = jax.eval_shape(lambda key: init_params(model, key), jax.random.key(0))
     return jax.tree.map(_with_new_rows, params, shapes)
+
+
+def _grown(earlier: ModelConfig, wanted: ModelConfig) -> ModelConfig:
+    """The earlier model with what may be switched on later: parameters stay what they are, but for new features."""
+    if not (isinstance(earlier, FIMConfig) and isinstance(wanted, FIMConfig) and earlier.knows_floor):
+        return earlier
+    later = {name: getattr(earlier, name) or getattr(wanted, name) for name in ("anchor_base", "unit_by_share")}
+    return dataclasses.replace(earlier, **later)
 
 
 def _with_new_rows(earlier: jax.Array, wanted: jax.ShapeDtypeStruct) -> jax.Array:

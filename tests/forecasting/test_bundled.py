@@ -64,7 +64,7 @@ def test_they_fill_scattered_gaps_about_as_well_as_a_straight_line():
 
 
 def test_their_recipes_are_configs_of_the_repository():
-    recipes = {"fim-small": "small_fim", "nbeats-small": "bundled_nbeats"}
+    recipes = {"fim-small": "bundled_fim", "nbeats-small": "bundled_nbeats"}
     assert set(recipes) == set(bundled())
     for name, recipe in recipes.items():
         assert load_pretrained(name)[0] == load_config(ROOT / "configs" / f"{recipe}.py")

@@ -29,15 +29,14 @@ def test_it_comes_back_after_its_length_and_is_low_in_between(season):
 
 def test_a_wide_spectrum_forgets():
     at_once, later = (np.mean(draw(0.0, 1.0, 0.5)[:, [0, lag]].prod(axis=1)) for lag in (1, 96))
-    assert at_once > 0.03 and abs(later) < 0.35 * at_once
+    assert at_once > 0.1 and abs(later) < 0.35 * at_once
 
 
 def test_its_size_is_as_asked_and_more_where_there_is_a_rise():
-    for season, smallest, largest in ((1, 0.14, 2.0), (12, 0.07, 1.0)):
-        assert draw(0.5, 0.5, 0.0, season=season).std() == pytest.approx(smallest, rel=0.15)
-        assert draw(0.5, 0.5, 1.0, season=season).std() == pytest.approx(largest, rel=0.15)
-    steep = draw(0.0, 0.0, 0.0, steepness=1.0, season=12, rise=2.0)  # slopes 3 times as large, 4 seasons a turn
-    assert steep.std() == pytest.approx(0.07 + 3.0 * 2.0 * 4.0 / (2 * np.pi), rel=0.15)
+    assert draw(0.5, 0.5, 0.0, season=4).std() == pytest.approx(0.15, rel=0.15)
+    assert draw(0.5, 0.5, 1.0, season=4).std() == pytest.approx(2.0, rel=0.15)
+    steep = draw(0.0, 0.0, 0.0, steepness=1.0, season=4, rise=2.0)  # slopes 4 times as large, 4 seasons a turn
+    assert steep.std() == pytest.approx(0.15 + 4.0 * 2.0 * 4.0 / (2 * np.pi), rel=0.15)
 
 
 def test_years_and_their_parts_have_cycles_and_days_have_none():

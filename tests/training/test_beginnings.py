@@ -47,7 +47,8 @@ def test_another_model_and_a_second_beginning_are_refused(tmp_path):
 
 def test_features_that_came_later_count_for_nothing_at_first(tmp_path):
     config = small_config()
-    plain = dataclasses.replace(config, model=dataclasses.replace(config.model, unit_by_share=False))
+    config = dataclasses.replace(config, model=dataclasses.replace(config.model, anchor_base=True))
+    plain = dataclasses.replace(config, model=dataclasses.replace(config.model, unit_by_share=False, anchor_base=False))
     model = build_model(plain.model)
     save_pretrained(tmp_path / "weights", plain, init_params(model, jax.random.key(0)), {})
     earlier, params = (initial_params(c, begin_from=tmp_path / "weights") for c in (plain, config))
@@ -56,6 +57,6 @@ def test_features_that_came_later_count_for_nothing_at_first(tmp_path):
     assert len(after) == len(before) + 2 and not after[len(before) :].any()
     chex.assert_trees_all_equal(after[: len(before)], before)
     chex.assert_tree_all_finite(params)
-    with pytest.raises(ConfigError, match="model.unit_by_share: "):
+    with pytest.raises(ConfigError, match="model.anchor_base: .*model.unit_by_share: "):
         save_pretrained(tmp_path / "later", config, params, {})
         initial_params(plain, begin_from=tmp_path / "later")
