@@ -5,9 +5,11 @@ Several runs of one config, each from a seed of its own, become the members of o
 
 import argparse
 import dataclasses
+import itertools
 import json
 import os
 import platform
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +21,7 @@ from fimjax.files import replacing
 from fimjax.forecasting.pretrained import DEFAULT, load_pretrained, save_pretrained
 from fimjax.models import model_name
 from fimjax.training.checkpoint import load_params
+from fimjax.training.losses import Params
 from fimjax.training.metrics import METRICS_FILE
 
 WEIGHTS = Path(__file__).parents[1] / "weights"
@@ -35,7 +38,8 @@ def bundle(
     folder: Path,
     which: Which = "best",
     purpose: str = "",
-    before: Path | None = None,
+    before: Sequence[Path] = (),
+    mean_with: Path | None = None,
 ) -> None:
     """Writes a checkpoint of each run, with what made it: settings, seed, steps, hardware, time, and the log.
 
@@ -44,24 +48,33 @@ def bundle(
         which: the checkpoint with the lowest validation loss, or the newest one, where losses do not compare: the prior
             of a run may have changed on its way.
         purpose: what to take the weights for, as `fimjax models` says it.
-        before: the run, or the weights, that the runs began from, whose story comes first.
+        before: the runs, or the weights, that the runs began from, whose stories come first.
+        mean_with: a run, or weights, of the same model, whose parameters are averaged with those of the runs. Of trainings
+            that began from one another parameters average as answers do, and cost the time of one.
     """
     configs, members = zip(*(load_params(run, which) for run in runs))
     for run, other in zip(runs[1:], configs[1:]):
         _require_alike(configs[0], other, run)
     name = model_name(configs[0].model)
+    if mean_with is not None:
+        members = [_mean(params, mean_with, configs[0]) for params in members]
+        before = (mean_with, *before)
     names = [name] if len(runs) == 1 else [f"{name}, member {i}" for i in range(1, len(runs) + 1)]
     stages = [] if local is None else [("FIM-l", load_params(local)[0], local)]
     stages += zip(names, configs, runs)
     logs = {name: _read_log(path) for name, _, path in stages}
-    facts, earlier_lines = ([], []) if before is None else _story(before, which)
-    facts = facts + [{"stage": name, **_facts(settings, logs[name], which)} for name, settings, _ in stages]
+    stories = [_story(earlier, which) for earlier in before]
+    facts, earlier_lines = (list(itertools.chain(*parts)) for parts in zip(*stories)) if stories else ([], [])
+    facts += [{"stage": name, **_facts(settings, logs[name], which)} for name, settings, _ in stages]
     about = {
         "hardware": f"{_processor()}, {os.cpu_count()} cores",
         "steps": sum(stage["steps"] for stage in facts),
         "seconds": round(60 * sum(stage["minutes"] for stage in facts)),
         "stages": facts,
     }
+    if mean_with is not None:
+        both = _story(mean_with, which)[0][-1], facts[-1]
+        about["mean_of"] = [f"{stage['stage']}, seed {stage['seed']}" for stage in both]
     if purpose:
         about["purpose"] = purpose
     config = dataclasses.replace(configs[0], members=len(runs))
@@ -80,6 +93,15 @@ def _require_alike(config: Config, other: Config, run: Path) -> None:
         differences.append(f"training.seed: {other.training.seed} as the first one's")
     if differences:
         raise SystemExit(f"{run}: no member for the first run: {'; '.join(differences)}")
+
+
+def _mean(params: Params, other: Path, config: Config) -> Params:
+    """The mean of two sets of parameters of one model."""
+    earlier, others, _ = load_pretrained(other)
+    differences = differing_keys(earlier.model, config.model, "model.")
+    if differences:
+        raise SystemExit(f"{other}: no model to take the mean with: {'; '.join(differences)}")
+    return jax.tree.map(lambda a, b: (np.asarray(a) + np.asarray(b)) / 2, params, others)
 
 
 def _story(before: Path, which: Which) -> tuple[list[dict[str, Any]], list[str]]:
@@ -128,13 +150,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", type=Path, nargs="+", help="run of a model that forecasts, or of each of its members")
     parser.add_argument("--local", type=Path, help="run of the FIM-l that the first began from")
-    parser.add_argument("--before", type=Path, help="run or folder of weights that the runs began from")
+    parser.add_argument("--before", type=Path, nargs="+", default=(), help="runs or weights that the runs began from")
+    parser.add_argument("--mean-with", type=Path, help="run or weights whose parameters to average the run's with")
     parser.add_argument("--latest", action="store_true", help="the newest checkpoint instead of the best one")
     parser.add_argument("--purpose", default="", help="what to take the weights for, as `fimjax models` says it")
     parser.add_argument("--out", type=Path, default=WEIGHTS / DEFAULT, help="folder of the weights")
     arguments = parser.parse_args()
     which = "latest" if arguments.latest else "best"
-    bundle(arguments.runs, arguments.local, arguments.out, which, arguments.purpose, arguments.before)
+    story = arguments.purpose, arguments.before, arguments.mean_with
+    bundle(arguments.runs, arguments.local, arguments.out, which, *story)
     size = sum(file.stat().st_size for file in arguments.out.iterdir()) / 1e6
     print(f"{arguments.out}: {size:.1f} MB")
 

@@ -10,7 +10,7 @@ from configs.small_fim import get_config as small_config
 from fimjax.config import ConfigError, TrainingConfig
 from fimjax.forecasting.pretrained import save_pretrained
 from fimjax.models import build_model, init_params
-from fimjax.training.loop import initial_params
+from fimjax.training.beginnings import initial_params
 from tests.forecasting.small import forecaster
 
 
@@ -47,7 +47,6 @@ def test_another_model_and_a_second_beginning_are_refused(tmp_path):
 
 def test_features_that_came_later_count_for_nothing_at_first(tmp_path):
     config = small_config()
-    config = dataclasses.replace(config, model=dataclasses.replace(config.model, anchor_base=True))
     plain = dataclasses.replace(config, model=dataclasses.replace(config.model, unit_by_share=False, anchor_base=False))
     model = build_model(plain.model)
     save_pretrained(tmp_path / "weights", plain, init_params(model, jax.random.key(0)), {})

@@ -5,12 +5,13 @@ import json
 import shutil
 
 import chex
+import jax
 import numpy as np
 import pytest
 
 from fimjax.config import Config
 from fimjax.forecasting.forecaster import Forecaster
-from fimjax.forecasting.pretrained import load_pretrained
+from fimjax.forecasting.pretrained import load_pretrained, save_pretrained
 from fimjax.models import count_params
 from fimjax.training import bundle as module
 from fimjax.training.bundle import bundle
@@ -61,16 +62,31 @@ def test_a_bundle_holds_the_parameters_and_the_story_of_both_stages(runs, tmp_pa
 def test_what_a_run_began_from_comes_first_in_its_story(runs, tmp_path):
     runs[tmp_path / "again"] = runs[tmp_path / "fim"]
     shutil.copytree(tmp_path / "fim", tmp_path / "again")
-    bundle([tmp_path / "again"], None, tmp_path / "second", before=tmp_path / "fim")
-    bundle([tmp_path / "again"], None, tmp_path / "third", before=tmp_path / "second")
+    bundle([tmp_path / "again"], None, tmp_path / "second", before=[tmp_path / "fim"])
+    bundle([tmp_path / "again"], None, tmp_path / "third", before=[tmp_path / "second", tmp_path / "fim"])
     for name, expected in (
         ("second", ["before: FIM", "FIM"]),
-        ("third", ["before: before: FIM", "before: FIM", "FIM"]),
+        ("third", ["before: before: FIM", "before: FIM", "before: FIM", "FIM"]),
     ):
         about = load_pretrained(tmp_path / name)[2]
         log = [json.loads(line)["stage"] for line in (tmp_path / name / "training.jsonl").read_text().splitlines()]
         assert [stage["stage"] for stage in about["stages"]] == expected and about["steps"] == 3 * len(expected)
         assert log == [stage for stage in expected for _ in range(5)]
+
+
+def test_parameters_are_averaged_with_those_of_another_run(runs, tmp_path):
+    fim, params = runs[tmp_path / "fim"]
+    other = jax.tree.map(lambda x: x + 2.0, params)
+    save_pretrained(tmp_path / "other", fim, other, {"stages": [{"stage": "FIM", "seed": 1, "steps": 5, "minutes": 0.1}]})
+    (tmp_path / "other" / "training.jsonl").write_text('{"stage": "FIM"}\n')
+    bundle([tmp_path / "fim"], None, tmp_path / "weights", mean_with=tmp_path / "other")
+    _, found, about = load_pretrained(tmp_path / "weights")
+    chex.assert_trees_all_close(found, jax.tree.map(lambda x: x + 1.0, params), rtol=1e-5, atol=1e-5)
+    assert about["mean_of"] == ["before: FIM, seed 1", "FIM, seed 3"] and about["steps"] == 5 + 3
+    wider = dataclasses.replace(fim, model=dataclasses.replace(fim.model, layers=7))
+    save_pretrained(tmp_path / "wider", wider, with_params(wider.model)[1]["params"], {"stages": []})
+    with pytest.raises(SystemExit, match="wider: no model to take the mean with: model.layers"):
+        bundle([tmp_path / "fim"], None, tmp_path / "weights", mean_with=tmp_path / "wider")
 
 
 def test_members_are_stacked_and_answer_with_their_mean(runs, tmp_path):
