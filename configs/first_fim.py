@@ -23,7 +23,7 @@ def get_config() -> Config:
     small = small_config()
     local = dataclasses.replace(small.model.local, polynomials=False, time_waves=12, season_harmonics=3)
     additions = {"anchor_heads": 0, "smoothers": False, "knows_floor": False}
-    additions |= {"unit_by_share": False, "placed_points": False}
+    additions |= {"anchor_base": False, "unit_by_share": False, "placed_points": False}
     model = dataclasses.replace(small.model, local=local, **additions)
     prior = dataclasses.replace(
         small.prior,

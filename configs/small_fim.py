@@ -26,6 +26,7 @@ def get_config() -> Config:
         query_layers=2,
         anchor_heads=4,
         smoothers=True,
+        anchor_base=True,
         knows_floor=True,
         unit_by_share=True,
         placed_points=True,
