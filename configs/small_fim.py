@@ -1,4 +1,5 @@
-"""The FIM whose weights ship as fim-small, but for its last steps (bundled_fim): for CPUs, trained together with its FIM-l, both with quantiles."""
+"""The FIM whose weights ship as fim-small, but for its second run (bundled_fim): for CPUs, trained together with its
+FIM-l, both with quantiles."""
 
 from fimjax.config import Config, FIMConfig, FIMLocalConfig, PriorConfig, TrainingConfig
 

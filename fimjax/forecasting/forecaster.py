@@ -10,7 +10,7 @@ import numpy as np
 
 from fimjax.config import Config
 from fimjax.forecasting.asking import Asked, answers_to, check_distance, in_steps
-from fimjax.forecasting.backtest import Split, all_splits, last_splits
+from fimjax.forecasting.backtest import Split, all_splits, known_before, last_splits
 from fimjax.forecasting.cache import use_compile_cache
 from fimjax.forecasting.columns import Bounds, Wanted, read_bounds, read_wanted
 from fimjax.forecasting.engine import Network
@@ -345,31 +345,21 @@ class Forecaster:
         ids, stamps, values = inputs.panel.ids, inputs.panel.stamps, inputs.panel.values
         anomaly = f"{self.name}-anomaly"
         self._check_names(inputs, wanted, CUTOFF, inputs.kind.target_col, *([anomaly] if mark else []))
-        columns = self._columns(inputs, self._known(inputs, splits), len(splits), wanted, limits)
+        priors = [each.config.prior for each in self.members]
+        reach = max((prior.windows - 1) * prior.max_window_steps for prior in priors)
+        columns = self._columns(inputs, known_before(inputs, splits, reach), len(splits), wanted, limits)
         counts = [s.h for s in splits]
         cutoffs = np.array([stamps[s.series][s.cut - 1] for s in splits])
-        y = np.concatenate([_window(values, s) for s in splits])
+        y = np.concatenate([s.rows(values) for s in splits])
         if mark:
             low, high = (columns[f"{self.name}-{suffix}"] for suffix in wanted.suffixes)
             columns[anomaly] = (y < low) | (y > high)
         return self._build(
             inputs,
             np.repeat(ids[[s.series for s in splits]], counts),
-            np.concatenate([_window(stamps, s) for s in splits]),
+            np.concatenate([s.rows(stamps) for s in splits]),
             {CUTOFF: np.repeat(cutoffs, counts), inputs.kind.target_col: y, **columns},
         )
-
-    def _known(self, inputs: Inputs, splits: list[Split]) -> Iterator[Asked]:
-        """What each split knows and asks: of long series, only rows that the model can reach."""
-        priors = [each.config.prior for each in self.members]
-        reach = max((prior.windows - 1) * prior.max_window_steps for prior in priors)
-        ids, values, positions = inputs.panel.ids, inputs.panel.values, inputs.positions()
-        observed = [np.flatnonzero(np.isfinite(x)) for x in values]
-        for s in splits:
-            times, seen = positions[s.series], observed[s.series]
-            known = np.searchsorted(seen, s.cut)
-            first = 0 if known == 0 else np.searchsorted(times, times[seen[known - 1]] - reach - 1)
-            yield Asked(ids[s.series], times[first : s.cut], values[s.series][first : s.cut], _window(positions, s))
 
     def _at(self, inputs: Inputs, times: Any, tell: Callable[[Iterable[Asked], int], dict[str, np.ndarray]]) -> Any:
         """A frame with what `tell` says at times of the caller's choice."""
@@ -422,8 +412,3 @@ class Forecaster:
     def _require_one(self, what: str) -> None:
         if self.others:
             raise PretrainedError(f"{self.name}: models that are averaged are not {what} as one; take them one by one")
-
-
-def _window(arrays: list[np.ndarray], split: Split) -> np.ndarray:
-    """The rows of a series that are to be forecast."""
-    return arrays[split.series][split.cut : split.cut + split.h]

@@ -93,8 +93,8 @@ class QueryDecoder(nn.Module):
         Args:
             features: [B, Q, F], or rows of them.
             tokens: [B, W, D], or rows of them; mask: [B, W], which of them may be seen.
-            values: [B, W], what was observed at each token, and pinned: [B, Q, P], remainders: [B, Q, R], base: [B, Q], or
-                rows of them: for the anchor.
+            values: [B, W], what was observed at each token, and pinned: [B, Q, P], remainders: [B, Q, R], base: [B, Q],
+                or rows of them: for the anchor.
             guesses: [B, Q, G] or rows, simple answers to start from.
             unit: [B, Q] or rows, how far anchor or guesses may miss; 1 if it is not given.
 

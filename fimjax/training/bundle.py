@@ -49,8 +49,8 @@ def bundle(
             of a run may have changed on its way.
         purpose: what to take the weights for, as `fimjax models` says it.
         before: the runs, or the weights, that the runs began from, whose stories come first.
-        mean_with: a run, or weights, of the same model, whose parameters are averaged with those of the runs. Of trainings
-            that began from one another parameters average as answers do, and cost the time of one.
+        mean_with: a run, or weights, of the same model, whose parameters are averaged with those of the runs. Of
+            trainings that began from one another parameters average as answers do, and cost the time of one.
     """
     configs, members = zip(*(load_params(run, which) for run in runs))
     for run, other in zip(runs[1:], configs[1:]):
@@ -73,7 +73,7 @@ def bundle(
         "stages": facts,
     }
     if mean_with is not None:
-        both = _story(mean_with, which)[0][-1], facts[-1]
+        both = stories[0][0][-1], facts[-1]
         about["mean_of"] = [f"{stage['stage']}, seed {stage['seed']}" for stage in both]
     if purpose:
         about["purpose"] = purpose
@@ -157,8 +157,8 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=WEIGHTS / DEFAULT, help="folder of the weights")
     arguments = parser.parse_args()
     which = "latest" if arguments.latest else "best"
-    story = arguments.purpose, arguments.before, arguments.mean_with
-    bundle(arguments.runs, arguments.local, arguments.out, which, *story)
+    story = {name: getattr(arguments, name) for name in ("purpose", "before", "mean_with")}
+    bundle(arguments.runs, arguments.local, arguments.out, which, **story)
     size = sum(file.stat().st_size for file in arguments.out.iterdir()) / 1e6
     print(f"{arguments.out}: {size:.1f} MB")
 

@@ -77,7 +77,8 @@ def test_what_a_run_began_from_comes_first_in_its_story(runs, tmp_path):
 def test_parameters_are_averaged_with_those_of_another_run(runs, tmp_path):
     fim, params = runs[tmp_path / "fim"]
     other = jax.tree.map(lambda x: x + 2.0, params)
-    save_pretrained(tmp_path / "other", fim, other, {"stages": [{"stage": "FIM", "seed": 1, "steps": 5, "minutes": 0.1}]})
+    stage = {"stage": "FIM", "seed": 1, "steps": 5, "minutes": 0.1}
+    save_pretrained(tmp_path / "other", fim, other, {"stages": [stage]})
     (tmp_path / "other" / "training.jsonl").write_text('{"stage": "FIM"}\n')
     bundle([tmp_path / "fim"], None, tmp_path / "weights", mean_with=tmp_path / "other")
     _, found, about = load_pretrained(tmp_path / "weights")
