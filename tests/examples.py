@@ -25,7 +25,9 @@ QUERYING_FORECASTER = dataclasses.replace(
     query_layers=2,
     anchor_heads=2,
     smoothers=True,
+    anchor_base=True,
     knows_floor=True,
+    unit_by_share=True,
     placed_points=True,
     freeze_local=False,
 )

@@ -114,7 +114,7 @@ def ask_model(model: "Forecaster", series: Series, arguments: argparse.Namespace
         return model.cross_validation(
             series.frame, arguments.h, n_windows=arguments.windows, step_size=arguments.step, **settings
         )
-    return model.forecast(series.frame, arguments.h, **settings)
+    return model.forecast(series.frame, arguments.h, calibrate=arguments.calibrate, **settings)
 
 
 def write(

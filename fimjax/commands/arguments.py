@@ -49,6 +49,11 @@ def _add_forecast(commands: argparse._SubParsersAction) -> None:
     parser.add_argument("--h", type=count, required=True, metavar="STEPS", help="steps to forecast")
     _add_columns(parser)
     _add_quantiles(parser)
+    parser.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="widen or narrow intervals by how far off those of the last steps of all series were; for many series",
+    )
     _add_knowledge(parser)
     _add_output(parser)
 

@@ -3,8 +3,9 @@
 `python -m fimjax.evaluation.development --model runs/small/fim` forecasts the last steps of the training parts from
 what comes before them; the test parts are not read. With --dates each data set is forecast twice: by numbered steps, as
 the evaluation does, and by frames with dates, whose frequency and season the forecaster finds by itself, as for any
-user. With --seasonal 0.9 only series of strong seasons are taken. With --origins 1 2 3 the steps before the last ones, and those before them, are forecast too: the last years of
-thousands of series are the same years, and what these had in common is no property of series.
+user. With --seasonal 0.9 only series of strong seasons are taken. With --origins 1 2 3 the steps before the last ones,
+and those before them, are forecast too: the last years of thousands of series are the same years, and what these had in
+common is no property of series. With --calibrate intervals go by the histories of each backtest.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from fimjax.evaluation.metrics import geometric_mean
 from fimjax.evaluation.sampling import take_sample
 from fimjax.evaluation.scoring import score, yardsticks
 from fimjax.evaluation.season import take_apart
+from fimjax.evaluation.variants import Calibrated
 from fimjax.files import replacing
 from fimjax.forecasting.forecaster import Forecaster
 from fimjax.forecasting.pretrained import PretrainedError
@@ -83,7 +85,7 @@ def forecast_by_dates(model: Forecaster, dataset: Dataset) -> Forecasts:
     )
 
 
-def measure(model: Forecaster, dataset: Dataset) -> dict[str, float]:
+def measure(model: Forecaster | Calibrated, dataset: Dataset) -> dict[str, float]:
     """Figures of a data set, beside those of the last season repeated."""
     by, found = yardsticks(dataset), ask(Contender(model.name, model), dataset)
     row = score(dataset, found, by)[0]
@@ -139,12 +141,15 @@ def main() -> int:
     parser.add_argument("--origins", type=int, nargs="+", default=[1], help="1: the last steps, 2: those before them")
     parser.add_argument("--seasonal", type=float, help="least strength of the season, 0 to 1 (default: any series)")
     parser.add_argument("--views", nargs="+", default=["plain"], help="looks at each series that are averaged")
+    parser.add_argument("--calibrate", action="store_true", help="widths by how far off those of the last steps were")
     parser.add_argument("--dates", action="store_true", help="compare forecasts by steps with those by dated frames")
     parser.add_argument("--output", type=Path, help="where to write the figures of all models, as CSV")
     arguments = parser.parse_args()
     try:
         if min(arguments.origins) < 1:
             raise EvaluationError(f"--origins: counted from 1, the last steps, not {min(arguments.origins)}")
+        if arguments.dates and arguments.calibrate:
+            raise EvaluationError("--dates compares plain forecasts; leave out --calibrate")
         parts = {}
         for name in arguments.datasets:
             dataset = load_dataset(name, arguments.data)
@@ -160,6 +165,7 @@ def main() -> int:
         found = []
         for path in arguments.model:
             model = Forecaster.from_pretrained(path, views=arguments.views)
+            model = Calibrated(model) if arguments.calibrate else model
             look = compare_ways if arguments.dates else measure
             rows = pd.DataFrame({name: look(model, part) for name, part in parts.items()}).T
             print(f"{path or model.name}\n{rows.astype({'series': int}).to_string(float_format='{:.4g}'.format)}")

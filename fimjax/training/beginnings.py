@@ -13,6 +13,9 @@ from fimjax.training.checkpoint import load_params
 from fimjax.training.losses import Params
 from fimjax.training.step import PARAMS_STREAM, stream_key
 
+LATER = ("anchor_base", "unit_by_share")
+"""Switches of FIM that an earlier model may have had off: they add nothing but features, or no parameters at all."""
+
 
 def initial_params(config: Config, local_run: Path | None = None, begin_from: str | Path | None = None) -> Params:
     """Fresh parameters, with FIM-l's from its own run where one is given; or those of an earlier training."""
@@ -49,12 +52,20 @@ def earlier_params(config: Config, source: str | Path) -> Params:
         earlier, params, _ = load_pretrained(source)
     except PretrainedError as error:
         raise ConfigError(f"begin_from: {error}") from error
-    differences = differing_keys(_grown(earlier.model, config.model), config.model, "model.")
-    if differences:
-        raise ConfigError(f"begin_from: the model in {source} is another one: {'; '.join(differences)}")
     if earlier.members > 1:
         params = jax.tree.map(lambda x: x[config.training.seed % earlier.members], params)
-    model = build_model(config.model)
+    try:
+        return fitted(params, earlier.model, config.model)
+    except ConfigError as error:
+        raise ConfigError(f"begin_from: the model in {source} is another one: {error}") from error
+
+
+def fitted(params: Params, earlier: ModelConfig, wanted: ModelConfig) -> Params:
+    """Parameters of an earlier model as those of the same one with more features, which count for nothing at first."""
+    differences = differing_keys(_grown(earlier, wanted), wanted, "model.")
+    if differences:
+        raise ConfigError("; ".join(differences))
+    model = build_model(wanted)
     shapes = jax.eval_shape(lambda key: init_params(model, key), jax.random.key(0))
     return jax.tree.map(_with_new_rows, params, shapes)
 
@@ -63,7 +74,7 @@ def _grown(earlier: ModelConfig, wanted: ModelConfig) -> ModelConfig:
     """The earlier model with what may be switched on later: parameters stay what they are, but for new features."""
     if not (isinstance(earlier, FIMConfig) and isinstance(wanted, FIMConfig) and earlier.knows_floor):
         return earlier
-    later = {name: getattr(earlier, name) or getattr(wanted, name) for name in ("anchor_base", "unit_by_share")}
+    later = {name: getattr(earlier, name) or getattr(wanted, name) for name in LATER}
     return dataclasses.replace(earlier, **later)
 
 

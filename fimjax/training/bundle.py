@@ -16,10 +16,11 @@ from typing import Any, Literal
 import jax
 import numpy as np
 
-from fimjax.config import Config, differing_keys
+from fimjax.config import Config, ConfigError, differing_keys
 from fimjax.files import replacing
 from fimjax.forecasting.pretrained import DEFAULT, load_pretrained, save_pretrained
 from fimjax.models import model_name
+from fimjax.training.beginnings import fitted
 from fimjax.training.checkpoint import load_params
 from fimjax.training.losses import Params
 from fimjax.training.metrics import METRICS_FILE
@@ -96,11 +97,12 @@ def _require_alike(config: Config, other: Config, run: Path) -> None:
 
 
 def _mean(params: Params, other: Path, config: Config) -> Params:
-    """The mean of two sets of parameters of one model."""
+    """The mean of two sets of parameters of one model; the other may have had fewer features."""
     earlier, others, _ = load_pretrained(other)
-    differences = differing_keys(earlier.model, config.model, "model.")
-    if differences:
-        raise SystemExit(f"{other}: no model to take the mean with: {'; '.join(differences)}")
+    try:
+        others = fitted(others, earlier.model, config.model)
+    except ConfigError as error:
+        raise SystemExit(f"{other}: no model to take the mean with: {error}") from error
     return jax.tree.map(lambda a, b: (np.asarray(a) + np.asarray(b)) / 2, params, others)
 
 

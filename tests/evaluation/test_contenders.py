@@ -53,9 +53,18 @@ def test_fim_is_the_bundled_model():
 
 
 def test_two_looks_are_a_contender():
-    once, twice = find_contenders(["fim", "looks=fimjax.evaluation.looks:two_looks"], (), {})
+    once, twice = find_contenders(["fim", "looks=fimjax.evaluation.variants:two_looks"], (), {})
     assert once.model.views == read_views("plain") and twice.model.views == read_views(("plain", "long"))
     assert once.version != twice.version
+
+
+def test_calibrated_intervals_are_a_contender():
+    plain, calibrated = find_contenders(["fim", "calibrated=fimjax.evaluation.variants:calibrated"], (), {})
+    assert plain.version != calibrated.version
+    dataset = make_dataset(series=4)
+    found, widened = (ask(contender, dataset) for contender in (plain, calibrated))
+    np.testing.assert_allclose(widened.point, found.point)
+    assert not np.allclose(widened.quantiles, found.quantiles)
 
 
 def test_answers_may_come_in_any_order():

@@ -24,7 +24,7 @@ def test_at_first_it_is_a_mean_of_what_is_seen():
 
 
 def test_values_pass_through_unchanged_by_any_layer():
-    answer = lambda scale: Anchor(2).apply(params(), QUERIES, TOKENS, MASK, scale * VALUES, scale * PINNED)  # noqa: E731
+    answer = lambda scale: Anchor(2).apply(params(), QUERIES, TOKENS, MASK, scale * VALUES, scale * PINNED)
     np.testing.assert_allclose(answer(1e4), 1e4 * answer(1.0), rtol=1e-5)
 
 

@@ -42,8 +42,9 @@ def test_the_papers_step(get_config):
         # The embeddings of times are float32 products, and stay so where the default is to round their factors.
         exact = [line for line in text.splitlines() if "dot_general" in line and "HIGHEST" in line]
         assert any("x1xf32>, tensor<1x256xf32>" in line for line in exact)
-    compiled = step.lower(state).compile()
-    assert compiled.memory_analysis().argument_size_in_bytes > 4 * 22_000_000
+    if get_config is paper_fim:  # FIM-l is a part of it
+        compiled = step.lower(state).compile()
+        assert compiled.memory_analysis().argument_size_in_bytes > 4 * 22_000_000
 
 
 @pytest.mark.parametrize("module", [nbeats, mqcnn, patchtst, chronos_bolt], ids=lambda module: module.__name__[8:])

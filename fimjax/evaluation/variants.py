@@ -1,0 +1,24 @@
+"""FIM asked in other ways, as contenders: `--models fim,looks=fimjax.evaluation.variants:two_looks`."""
+
+import functools
+from typing import Any
+
+from fimjax.forecasting.forecaster import Forecaster
+
+
+def two_looks() -> Forecaster:
+    """The default weights, whose forecasts by windows of one horizon and of one and a half are averaged."""
+    return Forecaster.from_pretrained(views=("plain", "long"))
+
+
+def calibrated() -> "Calibrated":
+    """The default weights, intervals by how far off those of the last horizon of each data set's histories were."""
+    return Calibrated(Forecaster.from_pretrained())
+
+
+class Calibrated:
+    """A forecaster that is always asked to calibrate."""
+
+    def __init__(self, model: Forecaster):
+        self.name, self.version = model.name, f"{model.version}-calibrated"
+        self.forecast: Any = functools.partial(model.forecast, calibrate=True)
