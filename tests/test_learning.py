@@ -29,8 +29,8 @@ def short(config, steps, **training):
 @pytest.mark.slow
 def test_a_short_run_beats_the_baselines(tmp_path):
     """`make train` prints the same figures for the full length of the run."""
-    local = train(short(tiny_fim_local(), 240, learning_rate=3e-3), tmp_path / "local", devices=ONE)
+    local = train(short(tiny_fim_local(), 160, learning_rate=3e-3), tmp_path / "local", devices=ONE)
     assert local.metrics["mse"] ** 0.5 < 0.92 * local.metrics["linear_mse"] ** 0.5
-    fim = train(short(tiny_fim(), 200), tmp_path / "fim", local_run=tmp_path / "local", devices=ONE)
+    fim = train(short(tiny_fim(), 120), tmp_path / "fim", local_run=tmp_path / "local", devices=ONE)
     assert fim.metrics["mse"] ** 0.5 < 0.85 * fim.metrics["last_window_mse"] ** 0.5
     assert fim.metrics["mse"] < fim.metrics["last_value_mse"]

@@ -135,13 +135,13 @@ def _is_silent(name: str) -> bool:
     return any(part in name for part in SILENT)
 
 
-@ALL
+@pytest.mark.parametrize("config", PLAIN.values(), ids=PLAIN)
 def test_overfits_one_batch(config):
     """The trainer's own loss on one batch falls to a fraction of what it was."""
     config = dataclasses.replace(config, horizon=12)
     model, sample = build_model(config), jax.jit(lambda key: sample_groups(key, 0, 2, PRIOR))(jax.random.key(0))
-    loss = make_loss(model, TrainingConfig())
-    params = init_params(model, jax.random.key(0))
+    loss = jax.jit(make_loss(model, TrainingConfig()))
+    params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
     optimizer = optax.adam(1e-2)
 
     @jax.jit

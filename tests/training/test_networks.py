@@ -1,13 +1,11 @@
-"""One trainer for all: N-BEATS, MQCNN, PatchTST and Chronos-Bolt train, stop, go on and forecast as FIM does."""
+"""One trainer for all: networks on a grid train, draw and forecast as FIM does."""
 
 import dataclasses
 import json
 
-import chex
 import pytest
 
 from fimjax.forecasting.forecaster import Forecaster
-from fimjax.training.checkpoint import load_params
 from fimjax.training.loop import train
 from fimjax.training.picture import draw_run
 from tests.forecasting.small import frame
@@ -19,20 +17,12 @@ def config_of(name, **training):
     return run_config(dataclasses.replace(PLAIN[name], horizon=12), **training)
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("name", ["nbeats", "chronos_bolt"])  # for all of them, tests/models and test_lowering.py
 def test_a_run_validates_draws_and_forecasts(name, tmp_path):
-    train(config_of(name, steps=3), tmp_path)
+    train(config_of(name), tmp_path)
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
     last = [line for line in lines if line["phase"] == "validation"][-1]
-    assert last["step"] == 3 and last["mae"] > 0 and last["last_value_mae"] > 0
+    assert last["step"] == 6 and last["mae"] > 0 and last["last_value_mae"] > 0
     assert "picture.png" in draw_run(tmp_path) and (tmp_path / "picture.png").stat().st_size > 10_000
     found = Forecaster.from_pretrained(tmp_path).forecast(frame(), h=3, freq=1)
     assert found.notna().all(axis=None)
-
-
-def test_a_run_goes_on_as_if_it_had_never_stopped(tmp_path):
-    whole, halved = tmp_path / "whole", tmp_path / "halved"
-    train(config_of("nbeats"), whole)
-    train(config_of("nbeats", steps=3), halved)
-    train(config_of("nbeats"), halved, resume=True)
-    chex.assert_trees_all_equal(load_params(halved)[1], load_params(whole)[1])
