@@ -40,7 +40,7 @@ weights: .venv/installed
 		--purpose "forecasts, gaps, smoothing, any times, irregular and hourly series"
 	$(TRAIN) --config configs/bundled_nbeats.py --run runs/small/nbeats --resume
 	$(BIN)/python -m fimjax.training.bundle runs/small/nbeats --out fimjax/weights/nbeats-small \
-		--purpose "forecasts alone, in less time; averaged with fim-small, the best ones but for hourly series"
+		--purpose "forecasts alone, of many regular series, in less time"
 
 # The first recipe beside the last one, five minutes each on two cores, by backtests in the training parts of M1 and M4.
 recipes: .venv/installed

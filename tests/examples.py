@@ -18,11 +18,12 @@ OPERATOR = DeepONetConfig(sensors=16, width=16, features=8, layers=2)
 
 RICH_LOCAL = dataclasses.replace(LOCAL, quantile_levels=LEVELS, season_harmonics=2)
 RICH_FORECASTER = dataclasses.replace(FORECASTER, local=RICH_LOCAL, positional_encoding=True, learned_scale=True)
-QUERYING_LOCAL = dataclasses.replace(RICH_LOCAL, query_layers=1, polynomials=True, time_waves=3)
+QUERYING_LOCAL = dataclasses.replace(RICH_LOCAL, layers=1, query_layers=1, polynomials=True, time_waves=3)
 QUERYING_FORECASTER = dataclasses.replace(
     FORECASTER,
     local=QUERYING_LOCAL,
-    query_layers=2,
+    layers=1,
+    query_layers=1,
     anchor_heads=2,
     smoothers=True,
     anchor_base=True,

@@ -65,10 +65,17 @@ def test_all_series_of_a_forecast_are_widened_alike():
         ratios = distance(other) / distance(plain)
         np.testing.assert_allclose(ratios, ratios[0], rtol=1e-6)
     assert abs(ratios[0] - 1.0) > 0.01
-    noisy = series.assign(y=series["y"] + np.where(series.groupby("unique_id").cumcount(ascending=False) < 4, 50.0, 0))
-    jumped, as_before = (model.forecast(noisy, 4, level=[80], calibrate=c) for c in (True, False))
+
+
+@pytest.mark.parametrize("miss, is_wider", [(0.0, False), (50.0, True)])
+def test_what_came_as_forecast_narrows_and_what_did_not_widens(miss, is_wider):
+    model, series = forecaster(), frame((30, 25, 20))
+    judged = series.groupby("unique_id").cumcount(ascending=False) < 4
+    came = model.cross_validation(series, 4)[model.name].to_numpy() + miss
+    series.loc[judged, "y"] = came
+    plain, other = (model.forecast(series, 4, level=[80], calibrate=c) for c in (False, True))
     width = lambda answer: (answer[f"{model.name}-hi-80"] - answer[f"{model.name}-lo-80"]).iloc[0]
-    assert width(jumped) / width(as_before) > width(other) / width(plain)
+    assert (width(other) > width(plain)) == is_wider and width(other) != width(plain)
 
 
 def test_without_enough_history_nothing_changes_and_a_warning_says_so():

@@ -31,6 +31,7 @@ PLAIN = {
 }
 TOLD = {f"{name} with seasons": dataclasses.replace(c, season_harmonics=2, from_last=True) for name, c in PLAIN.items()}
 ALL = pytest.mark.parametrize("config", [*PLAIN.values(), *TOLD.values()], ids=[*PLAIN, *TOLD])
+EACH = pytest.mark.parametrize("config", PLAIN.values(), ids=PLAIN)
 SEASONED = pytest.mark.parametrize("config", TOLD.values(), ids=TOLD)
 
 SILENT = ("self_attention/query", "self_attention/key", "decoder/relative_bias")
@@ -48,7 +49,7 @@ def test_shape_type_and_order(config):
     assert (jnp.diff(out, axis=-1) >= 0).all() and (jnp.diff(out, axis=-1) > 0).any()
 
 
-@pytest.mark.parametrize("config", PLAIN.values(), ids=PLAIN)
+@EACH
 def test_a_value_head_gives_one_value(config):
     model, variables = with_params(dataclasses.replace(config, quantile_levels=()))
     windows = random_windows()
@@ -69,7 +70,7 @@ def test_what_stands_in_unobserved_slots_changes_nothing(config):
         chex.assert_trees_all_equal(apply(model, variables, dirty, times), expected)
 
 
-@ALL
+@EACH
 def test_padding_slots_changes_nothing(config):
     model, variables = with_params(config)
     windows = random_windows()
@@ -80,7 +81,7 @@ def test_padding_slots_changes_nothing(config):
     chex.assert_trees_all_close(apply(model, variables, padded, times), expected, rtol=1e-4, atol=1e-4)
 
 
-@ALL
+@EACH
 def test_a_gap_is_not_a_zero(config):
     """A network that took gaps for values would tell the same of both."""
     model, variables = with_params(config)
@@ -106,7 +107,7 @@ def test_scaling_and_shifting_a_series_changes_the_answer_by_just_that(config):
     chex.assert_trees_all_close(apply(model, variables, moved, 7 + 3 * times), 1000 + 50 * out, rtol=2e-4, atol=0.05)
 
 
-@ALL
+@EACH
 def test_nothing_observed_and_constants_stay_finite_with_their_gradients(config):
     model, variables = with_params(config)
     windows = random_windows()
@@ -135,7 +136,7 @@ def _is_silent(name: str) -> bool:
     return any(part in name for part in SILENT)
 
 
-@pytest.mark.parametrize("config", PLAIN.values(), ids=PLAIN)
+@EACH
 def test_overfits_one_batch(config):
     """The trainer's own loss on one batch falls to a fraction of what it was."""
     config = dataclasses.replace(config, horizon=12)
@@ -157,7 +158,7 @@ def test_overfits_one_batch(config):
     assert after < 0.35 * before
 
 
-@ALL
+@EACH
 def test_answers_depend_on_the_past_and_on_no_other_series(config):
     model, variables = with_params(config)
     windows = random_windows()
@@ -168,7 +169,7 @@ def test_answers_depend_on_the_past_and_on_no_other_series(config):
     assert not influence[1:].any()
 
 
-@ALL
+@EACH
 def test_between_two_steps_answers_lie_on_a_line(config):
     model, variables = with_params(config)
     windows = random_windows()
@@ -187,7 +188,7 @@ def test_the_season_is_read(config):
     assert not jnp.allclose(apply(model, variables, windows, times), apply(model, variables, other, times), atol=1e-3)
 
 
-@ALL
+@EACH
 def test_bfloat16_stays_near(config):
     model, variables = with_params(config)
     windows = random_windows()

@@ -18,8 +18,9 @@ from fimjax.training.validation import make_evaluation
 from tests.examples import QUERYING_FORECASTER, with_params
 from tests.training.examples import FIM_RUN, FROZEN_RUN, LOCAL_RUN, OPERATOR_RUN, PRIOR, RICH_LOCAL_RUN, RICH_RUN
 
-QUERYING = dataclasses.replace(QUERYING_FORECASTER, windows=PRIOR.windows, layers=1, query_layers=1)
-QUERYING_RUN = dataclasses.replace(RICH_RUN, model=dataclasses.replace(QUERYING, interpolation_weight=0.5))
+QUERYING_RUN = dataclasses.replace(
+    RICH_RUN, model=dataclasses.replace(QUERYING_FORECASTER, windows=PRIOR.windows, interpolation_weight=0.5)
+)
 GROUPS = 8
 
 
