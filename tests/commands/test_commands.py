@@ -155,6 +155,14 @@ def test_commands_ask_the_library(folder, model, capsys, arguments, method, sett
         assert out.splitlines()[0].endswith("cutoff") and out.splitlines()[1].endswith(",1949-01")
 
 
+@pytest.mark.parametrize("told, calibrate", [(["--calibrate"], True), ([], False)])
+def test_intervals_are_calibrated_if_told(folder, model, capsys, told, calibrate):
+    assert run(capsys, "forecast", "air.csv", "--h", 2, "--level", 80, *told)[0] == 0
+    ((_, frame, given),) = model.calls
+    assert given["calibrate"] is calibrate
+    inspect.signature(Forecaster.forecast).bind(None, frame, **given)
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
