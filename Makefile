@@ -9,10 +9,11 @@ TRAIN = GLIBC_TUNABLES=glibc.malloc.hugetlb=1 $(BIN)/python train.py --cpu-devic
 
 .PHONY: forecast test train weights recipes frozen race ablation pictures gallery clean
 
+# What is installed is compiled as it is imported, which is less of it.
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[test,plot]'
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps gluonts
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --editable '.[test,plot]'
+	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --no-deps gluonts
 	touch $@
 
 # Two more years of the airline passengers of Box and Jenkins, by the weights that ship.
