@@ -24,9 +24,7 @@ from fimjax.training.step import init_state, make_total_gradient
 from tests.examples import QUERYING_FORECASTER, with_params
 from tests.training.examples import FROZEN_RUN, PRIOR, run_config
 
-QUERYING_RUN = run_config(
-    dataclasses.replace(QUERYING_FORECASTER, windows=PRIOR.windows, interpolation_weight=0.5)
-)
+QUERYING_RUN = run_config(dataclasses.replace(QUERYING_FORECASTER, windows=PRIOR.windows, interpolation_weight=0.5))
 FUSED = {"precision": "bfloat16", "attention": "cudnn"}
 
 

@@ -85,7 +85,8 @@ def test_no_packing_where_it_would_save_nothing(share):
 
 def test_validation_counts_every_point_however_little_room_training_has():
     model, variables = with_params(QUERYING_RUN.model)
-    sample, tight = drawn(QUERYING_RUN.prior), dataclasses.replace(QUERYING_RUN.training, point_room=0.01, query_room=0.01)
+    sample = drawn(QUERYING_RUN.prior)
+    tight = dataclasses.replace(QUERYING_RUN.training, point_room=0.01, query_room=0.01)
     metrics = [
         jax.jit(make_evaluation(model, training))(variables["params"], sample)["loss"].value
         for training in (QUERYING_RUN.training, tight)
