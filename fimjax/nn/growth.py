@@ -11,7 +11,8 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from fimjax.nn.smoothers import BOUND, LEAST_MISS, discounted, in_order, mean_step, seasonal_parts
+from fimjax.nn.decomposition import seasonal_parts
+from fimjax.nn.smoothers import BOUND, LEAST_MISS, discounted, in_order, mean_step
 
 HALF_LIVES = (2.0, 6.0, 20.0, 80.0)
 """Of the lines, in steps."""

@@ -1,9 +1,9 @@
 """Classical forecasts that an answer may start from: a season by regression, levels and lines by discounting.
 
-Discounted least squares (Brown 1963) in two steps. A regression on slow waves and on harmonics of the season, whose
-size may grow, tells the season; levels and lines are then fitted to what is left of the values, the older ones weighing
-less by several half-lives. What the harmonics leave of a season is averaged over the same phases. All of it is linear
-in the values, smooth in time and works on any times.
+Discounted least squares (Brown 1963) in two steps. The series is taken apart (`decomposition`), and levels and lines are
+fitted to what is left of the values beside the season, the older ones weighing less by several half-lives. What may be
+left of the season is averaged over the same phases. All of it moves and stretches with the values, is smooth in time and
+works on any times.
 """
 
 from typing import NamedTuple
@@ -11,24 +11,19 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from fimjax.nn.decomposition import seasonal_parts
 from fimjax.nn.scaling import safe_sqrt
-from fimjax.nn.season import waves
 
 HALF_LIVES = (0.3, 2.0, 6.0, 20.0, 80.0)
 """Steps in which an observation loses half of its weight, from nearly the last value to nearly all of them."""
-HARMONICS, SLOW_WAVES = 6, 6
-MEMORY, MEMORIES = 3.0, (1.0, 4.0)
-"""Seasons in which an observation loses half of its weight for the season's harmonics, and for what they leave."""
+MEMORIES = (1.0, 4.0)
+"""Seasons in which an observation loses half of its weight for what may be left of the season."""
 PHASE_WIDTH, RIDGE_PHASE = 0.4, 0.3
 """Deviation, in steps, within which phases are the same, and what shrinks their means, in observations."""
-RIDGE_LEVEL, RIDGE_WAVES, RIDGE_SEASON, RIDGE_GROWTH = 1e-3, 0.1, 0.5, 2.0
-"""What shrinks each part of the regression, in observations."""
 RIDGE_LINE = 0.005
 """Shrinks slopes a little, so that two points have an answer too: in squares of a half-life, or of the history."""
 LEAST_REACH = 0.1
 """Of that history, in steps."""
-MOST_GROWTH = 0.25
-"""How far the growth of a season goes on, in spans of the history."""
 BOUND = 10.0
 """Of the forecasts, in deviations of the series, about its last value: lines run away."""
 LEAST_MISS = 0.003
@@ -77,43 +72,6 @@ def in_order(values: jax.Array, steps: jax.Array, mask: jax.Array) -> tuple[jax.
     return tuple(jnp.take_along_axis(x, order, axis=-1) for x in (values, steps, mask))
 
 
-def seasonal_parts(
-    values: jax.Array, steps: jax.Array, mask: jax.Array, season: jax.Array, ahead: jax.Array
-) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """Slow part and season of the history [B, N], and the season ahead [B, Q], by a discounted ridge regression."""
-    span = jnp.maximum(-jnp.min(jnp.where(mask, steps, 0.0), axis=-1), 1.0)
-    length = season.astype(jnp.float32)
-    weights = jnp.where(mask, 2.0 ** (steps / (MEMORY * length)[:, None]), 0.0)
-    seasonal, of_future = (_seasonal_features(s, span, season) for s in (steps, ahead))
-    slow = _slow_features(steps, span, length)
-    design = jnp.concatenate([slow, seasonal], axis=-1)  # [B, N, F]
-    weighted = design * weights[..., None]
-    products = jnp.einsum("bnf,bng->bfg", weighted, design, precision="highest")
-    targets = jnp.einsum("bnf,bn->bf", weighted, values, precision="highest")
-    ridge = jnp.concatenate(
-        [jnp.full(n, size) for n, size in zip(_PARTS, (RIDGE_LEVEL, RIDGE_WAVES, RIDGE_SEASON, RIDGE_GROWTH))]
-    )
-    found = solve(products + jnp.diag(ridge)[None], targets)
-    read = lambda features, part: jnp.einsum("bnf,bf->bn", features, part, precision="highest")
-    of_slow, of_season = found[:, : slow.shape[-1]], found[:, slow.shape[-1] :]
-    return read(slow, of_slow), read(seasonal, of_season), read(of_future, of_season)
-
-
-def solve(matrices: jax.Array, targets: jax.Array) -> jax.Array:
-    """Solutions [B, F] of positive definite systems [B, F, F], [B, F], by elimination.
-
-    Written out, for LAPACK's are calls that several devices of one processor wait for each other in.
-    """
-
-    def eliminate(k: int, system: jax.Array) -> jax.Array:
-        row = system[:, k] / system[:, k, k][:, None]
-        rest = system - system[:, :, k][:, :, None] * row[:, None, :]
-        return rest.at[:, k].set(row)
-
-    system = jnp.concatenate([matrices, targets[..., None]], axis=-1)
-    return jax.lax.fori_loop(0, targets.shape[-1], eliminate, system)[..., -1]
-
-
 def same_phase(rest: jax.Array, steps: jax.Array, mask: jax.Array, season: jax.Array, ahead: jax.Array) -> jax.Array:
     """Discounted means of what is left [B, N] at the phases of the times ahead: [B, Q, len(MEMORIES)]."""
     length = season.astype(jnp.float32)[:, None, None]
@@ -126,27 +84,6 @@ def same_phase(rest: jax.Array, steps: jax.Array, mask: jax.Array, season: jax.A
         return total / (jnp.sum(weights, axis=-1) + RIDGE_PHASE)
 
     return jnp.stack([mean(memory) for memory in MEMORIES], axis=-1)
-
-
-_PARTS = (2, SLOW_WAVES, 2 * HARMONICS, 2 * HARMONICS)
-
-
-def _slow_features(steps: jax.Array, span: jax.Array, length: jax.Array) -> jax.Array:
-    """A line, and waves of up to SLOW_WAVES half turns in the span, as far as they are slower than half the season."""
-    u = (steps / span[:, None])[..., None]
-    k = jnp.arange(1, SLOW_WAVES + 1, dtype=jnp.float32).reshape(1, 1, -1)
-    is_slow = k * length[:, None, None] < span[:, None, None]
-    return jnp.concatenate([jnp.ones_like(u), u, jnp.cos(jnp.pi * k * u) * is_slow], axis=-1)
-
-
-def _seasonal_features(steps: jax.Array, span: jax.Array, season: jax.Array) -> jax.Array:
-    """Harmonics of the season up to half a turn a step, and the same growing with time."""
-    length = season.astype(jnp.float32)[:, None]
-    harmonics = waves(jnp.mod(steps, length) / length, HARMONICS)
-    k = jnp.tile(jnp.arange(1, HARMONICS + 1), 2).reshape(1, 1, -1)
-    harmonics = harmonics * (2 * k <= season[:, None, None])
-    growth = jnp.minimum(1.0 + steps / span[:, None], 1.0 + MOST_GROWTH)
-    return jnp.concatenate([harmonics, harmonics * growth[..., None]], axis=-1)
 
 
 def discounted(values: jax.Array, steps: jax.Array, mask: jax.Array, half_life: float, asked: jax.Array) -> jax.Array:

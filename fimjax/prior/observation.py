@@ -14,6 +14,7 @@ from fimjax.prior.jumps import jumping_level
 from fimjax.prior.pace import drift, of_years, pace, upward
 from fimjax.prior.path import Path
 from fimjax.prior.regimes import last_renewal
+from fimjax.prior.week import DAYS, sees_weeks, with_weeks
 
 MIN_RISE = 0.5
 """Least that steady growth takes a series from its first step to its last, in deviations of what it is added to."""
@@ -160,11 +161,15 @@ def draw_values(
     would get noise twice.
     """
     number_key, noise_key, outlier_key, change_key, cycle_key = random.split(key, 5)
-    numbers = random.uniform(number_key, (24,))
+    numbers = random.uniform(number_key, (30 + DAYS,))
     is_exponential, growth, is_noisy, kind, size, is_factor, has_outliers, rate = numbers[:8]
     grows, way, extent, jumps = numbers[8:12]
     slope_2N, jump_2N = random.uniform(change_key, (2, 2, exists_N.shape[0]))
 
+    spread = spread_of(path.noisy, exists_N)
+    has_weeks = sees_weeks(season) & may_grow & (numbers[24] < config.weeks)
+    weekly = with_weeks(numbers[25:], path, spread.mean, spread.deviation, season)
+    path = jax.tree.map(lambda a, b: jnp.where(has_weeks, a, b), weekly, path)
     spread = spread_of(path.noisy, exists_N)
     rise = (
         jnp.where(way < upward(season, RISING), 1.0, -1.0)
