@@ -10,5 +10,5 @@ from fimjax.config import Config
 def get_config() -> Config:
     small = small_config()
     prior = dataclasses.replace(small.prior, unrest=0.9)
-    training = dataclasses.replace(small.training, seed=21, steps=22_000, learning_rate=1e-3)
+    training = dataclasses.replace(small.training, seed=22, steps=16_000, learning_rate=1e-3)
     return dataclasses.replace(small, prior=prior, training=training)

@@ -10,11 +10,11 @@ from jax import random
 from fimjax.config import PriorConfig
 from fimjax.prior.cycle import WAVES, cycle, sees_cycles
 from fimjax.prior.distributions import innovations, log_uniform, normal, uniform
+from fimjax.prior.hours import DAYS, ERRORS, counts_hours, with_days, with_weeks
 from fimjax.prior.jumps import jumping_level
 from fimjax.prior.pace import drift, of_years, pace, upward
 from fimjax.prior.path import Path
 from fimjax.prior.regimes import last_renewal
-from fimjax.prior.week import DAYS, sees_weeks, with_weeks
 
 MIN_RISE = 0.5
 """Least that steady growth takes a series from its first step to its last, in deviations of what it is added to."""
@@ -141,6 +141,30 @@ def outlier_shifts(u: jax.Array, rate: jax.Array) -> jax.Array:
     return jnp.where(u < rate, jnp.copysign(uniform(jnp.abs(lean), 3.0, 8.0), lean), 0.0)
 
 
+def follow_the_clock(
+    key: jax.Array,
+    numbers: jax.Array,
+    path: Path,
+    exists_N: jax.Array,
+    season: jax.Array,
+    may_grow: jax.Array,
+    config: PriorConfig,
+) -> tuple[Path, jax.Array]:
+    """The path with days and weeks, if its season is a day, and whether it has such days.
+
+    Args:
+      numbers: 8 + DAYS uniform numbers.
+    """
+    chosen = lambda is_so, changed, path: jax.tree.map(lambda a, b: jnp.where(is_so, a, b), changed, path)
+    may_have = counts_hours(season) & may_grow
+    has_days = may_have & (numbers[0] < config.days)
+    unit = beside_season(path.noisy, exists_N, season).deviation
+    path = chosen(has_days, with_days(key, numbers[1], path, unit, season), path)
+    spread = spread_of(path.noisy, exists_N)
+    weekly = with_weeks(numbers[3:], path, spread.mean, spread.deviation, season)
+    return chosen(may_have & (numbers[2] < config.weeks), weekly, path), has_days
+
+
 def draw_values(
     key: jax.Array,
     path: Path,
@@ -160,16 +184,13 @@ def draw_values(
     Noise is drawn for these steps alone, which windows that are thinned to their slots make few. A step given twice
     would get noise twice.
     """
-    number_key, noise_key, outlier_key, change_key, cycle_key = random.split(key, 5)
-    numbers = random.uniform(number_key, (30 + DAYS,))
+    number_key, noise_key, outlier_key, change_key, cycle_key, day_key = random.split(key, 6)
+    numbers = random.uniform(number_key, (32 + DAYS,))
     is_exponential, growth, is_noisy, kind, size, is_factor, has_outliers, rate = numbers[:8]
     grows, way, extent, jumps = numbers[8:12]
     slope_2N, jump_2N = random.uniform(change_key, (2, 2, exists_N.shape[0]))
 
-    spread = spread_of(path.noisy, exists_N)
-    has_weeks = sees_weeks(season) & may_grow & (numbers[24] < config.weeks)
-    weekly = with_weeks(numbers[25:], path, spread.mean, spread.deviation, season)
-    path = jax.tree.map(lambda a, b: jnp.where(has_weeks, a, b), weekly, path)
+    path, has_days = follow_the_clock(day_key, numbers[24:], path, exists_N, season, may_grow, config)
     spread = spread_of(path.noisy, exists_N)
     rise = (
         jnp.where(way < upward(season, RISING), 1.0, -1.0)
@@ -197,8 +218,9 @@ def draw_values(
     spread = spread_of(path.noisy, exists_N)
     is_factor = is_exponential | (is_factor < MULTIPLICATIVE_SHARE)
     level = noise_level(kind, size, config) * (is_noisy < noise * config.noise)
-    unrest = beside_season(path.noisy, exists_N, season).movement * log_uniform(numbers[22], *UNREST_RANGE)
-    is_restless = (noise > 0) & (season > 1) & sees_cycles(season) & (numbers[23] < config.unrest)
+    times = jnp.where(has_days, log_uniform(numbers[22], *ERRORS), log_uniform(numbers[22], *UNREST_RANGE))
+    unrest = beside_season(path.noisy, exists_N, season).movement * times
+    is_restless = (noise > 0) & (has_days | ((season > 1) & sees_cycles(season) & (numbers[23] < config.unrest)))
     level = jnp.maximum(level, is_restless * jnp.minimum(unrest / spread.deviation, config.max_noise))
     noise_KT = level * innovations(noise_key, steps_KT.size, heavy_share=0.1).reshape(steps_KT.shape)
     shifts_KT = outlier_shifts(random.uniform(outlier_key, steps_KT.shape), uniform(rate, 0.005, 0.04))

@@ -15,9 +15,8 @@ from fimjax.prior.path import Path, exact
 from tests.prior.quick import quick_jit
 
 N = 400
-QUIET = PriorConfig(
-    growth=0.0, jumps=0.0, cycles=0.0, weeks=0.0, exponential=0.0, noise=0.0, unrest=0.0, outliers=0.0, missing=0.0
-)
+SHARES = ("growth", "jumps", "cycles", "days", "weeks", "exponential", "noise", "unrest", "outliers", "missing")
+QUIET = PriorConfig(**dict.fromkeys(SHARES, 0.0))
 EVERYWHERE = jnp.ones(N, bool)
 EACH_STEP = jnp.arange(N)
 WAVE = jnp.sin(jnp.arange(N) / 7.0) * 3.0 + 20.0
