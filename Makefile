@@ -33,14 +33,15 @@ train: .venv/installed
 	$(TRAIN) --config configs/tiny_fim.py --local $(RUNS)/fim_local --run $(RUNS)/fim
 
 # The weights that ship, made anew in five hours on two cores; goes on where it was stopped. A second run begins from the
-# parameters of a first one, at a high rate again, and the last one, at a lower rate, from the mean of both.
+# parameters of a first one, at a high rate again, and the last one, at a lower rate, from the mean of both; what ships is
+# the mean of that mean and the last run.
 weights: .venv/installed
 	$(TRAIN) --config configs/small_fim.py --run runs/small/first --training.steps 86000 --training.seed 1 --resume
 	$(TRAIN) --config configs/small_fim.py --run runs/small/second --training.seed 12 --prior.unrest 0.9 \
 		--begin-from runs/small/first --resume
 	$(BIN)/python -m fimjax.training.bundle runs/small/second --mean-with runs/small/first --out runs/small/mean
 	$(TRAIN) --config configs/bundled_fim.py --run runs/small/fim --begin-from runs/small/mean --resume
-	$(BIN)/python -m fimjax.training.bundle runs/small/fim --before runs/small/mean \
+	$(BIN)/python -m fimjax.training.bundle runs/small/fim --mean-with runs/small/mean \
 		--purpose "forecasts, gaps, smoothing, any times, irregular and hourly series"
 	$(TRAIN) --config configs/bundled_nbeats.py --run runs/small/nbeats --resume
 	$(BIN)/python -m fimjax.training.bundle runs/small/nbeats --out fimjax/weights/nbeats-small \

@@ -1,4 +1,4 @@
-"""The FIM whose weights ship as fim-small, but for its second run (bundled_fim): for CPUs, trained together with its
+"""The FIM whose weights ship as fim-small, but for its last run (bundled_fim): for CPUs, trained together with its
 FIM-l, both with quantiles."""
 
 from fimjax.config import Config, FIMConfig, FIMLocalConfig, PriorConfig, TrainingConfig

@@ -29,8 +29,8 @@ BENDING = 0.8
 """Share of steady growth that bends."""
 LEAST_UNIT = 0.1
 """Least that cycles and jumps are measured by, of a path's whole deviation: what is all season has small ones."""
-UNREST_RANGE = (0.2, 1.2)
-"""Deviation of the errors of seasonal series whose level moves, in units of that movement."""
+UNREST_RANGE, LEAST_OF_MONTHS = (0.2, 1.2), 0.3
+"""Deviation of the errors of seasonal series whose level moves, in units of that movement; months have more of them."""
 MAX_EXPONENT = 6.0
 MULTIPLICATIVE_SHARE = 0.2
 """Share of multiplicative noise among series that were not exponentiated; those that were have no other kind."""
@@ -218,7 +218,8 @@ def draw_values(
     spread = spread_of(path.noisy, exists_N)
     is_factor = is_exponential | (is_factor < MULTIPLICATIVE_SHARE)
     level = noise_level(kind, size, config) * (is_noisy < noise * config.noise)
-    times = jnp.where(has_days, log_uniform(numbers[22], *ERRORS), log_uniform(numbers[22], *UNREST_RANGE))
+    least, most = jnp.where(season > 6, LEAST_OF_MONTHS, UNREST_RANGE[0]), UNREST_RANGE[1]
+    times = jnp.where(has_days, log_uniform(numbers[22], *ERRORS), log_uniform(numbers[22], least, most))
     unrest = beside_season(path.noisy, exists_N, season).movement * times
     is_restless = (noise > 0) & (has_days | ((season > 1) & sees_cycles(season) & (numbers[23] < config.unrest)))
     level = jnp.maximum(level, is_restless * jnp.minimum(unrest / spread.deviation, config.max_noise))

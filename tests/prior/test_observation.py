@@ -158,7 +158,7 @@ def test_errors_keep_up_with_a_level_that_moves():
     errors = (path.noisy - path.clean).std(axis=1)
     is_restless = errors > 0
     assert 0.4 < is_restless.mean() < 0.6 and (path.clean == np.asarray(WAVE)).all()
-    low, high = observation.UNREST_RANGE
+    low, high = observation.LEAST_OF_MONTHS, observation.UNREST_RANGE[1]
     errors = errors[is_restless] / min(moved, 0.5 * np.asarray(WAVE).std() / high)
     assert 0.7 * low < errors.min() and errors.max() < 1.4 * high
     for quiet in (measure(config, season=7), measure(config, season=1), measure(config, season=12, noise=0.0)):
