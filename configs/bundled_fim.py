@@ -1,5 +1,5 @@
-"""The last run of the FIM whose weights ship as fim-small, begun from long ones of small_fim, at a lower rate: what ships
-is the mean of both. All seasonal series have errors as large as their level is restless."""
+"""The last run of the FIM whose weights ship as fim-small, begun from long ones of small_fim, at a lower rate: what
+ships is the mean of both. All seasonal series have errors as large as their level is restless."""
 
 import dataclasses
 

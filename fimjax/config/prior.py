@@ -94,8 +94,8 @@ class PriorConfig:
     cycles: float = 0.8
     """Share of series of years, quarters and months whose level has a cycle of some years."""
     days: float = 0.7
-    """Share of series whose season is a day that follow the clock: strong seasons, and errors larger than their level is
-    restless."""
+    """Share of series whose season is a day that follow the clock: strong seasons, and errors larger than their level
+    is restless."""
     weeks: float = 0.6
     """Share of series whose season is a day that have weeks of such days."""
     exponential: float = 0.6
@@ -141,7 +141,18 @@ class PriorConfig:
             "irregular",
             "missing",
         )
-        of_values = ("growth", "jumps", "cycles", "days", "weeks", "exponential", "noise", "process_noise", "unrest", "outliers")
+        of_values = (
+            "growth",
+            "jumps",
+            "cycles",
+            "days",
+            "weeks",
+            "exponential",
+            "noise",
+            "process_noise",
+            "unrest",
+            "outliers",
+        )
         for name in of_layout + of_values:
             require(0 <= getattr(self, name) <= 1, f"{name}: {getattr(self, name)} is not a share in [0, 1]")
         require(self.max_rise > 0.5, f"max_rise: must be above 0.5, not {self.max_rise}")

@@ -1,9 +1,9 @@
 """How near to the best that is possible a model comes on made-up series, whose best forecast is known.
 
-`python -m fimjax.evaluation.regularity` makes up seasons of no particular shape, of deviation 1, with errors a tenth to
-a hundredth as large, by a fifth of which the level moves on each time (exponential smoothing without a trend). Who knew
-the season and that share would miss by the errors alone; the table says how many times as far the model misses, how many
-times as wide its intervals are as those of who knew, and what they cover. No real series is read.
+`python -m fimjax.evaluation.regularity` makes up seasons of no particular shape, of deviation 1, with errors half to a
+fiftieth as large, by a fifth of which the level moves on each time (exponential smoothing without a trend). Who knew
+the season and that share would miss by the errors alone; the table says how many times as far the model misses, how
+many times as wide its intervals are as those of who knew, and what they cover. No real series is read.
 """
 
 import argparse
@@ -61,9 +61,8 @@ def compare(model: Forecaster, setting: Setting, errors: float, count: int) -> d
     series = make_up(setting, errors, count)
     past, future = series[:, : setting.history], series[:, setting.history :]
     found = model.forecast(past, setting.horizon, season_length=setting.season, level=LEVEL)
-    middle, low, high = (
-        found[f"{model.name}{column}"].to_numpy().reshape(future.shape) for column in ("", f"-lo-{LEVEL}", f"-hi-{LEVEL}")
-    )
+    read = lambda column: found[f"{model.name}{column}"].to_numpy().reshape(future.shape)
+    middle, low, high = map(read, ("", f"-lo-{LEVEL}", f"-hi-{LEVEL}"))
     deviation = errors * np.sqrt(1.0 + SHARE**2 * np.arange(setting.horizon))
     return {
         f"{LEVEL} % covers": np.mean((future >= low) & (future <= high)),

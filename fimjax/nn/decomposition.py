@@ -1,9 +1,9 @@
 """A series taken apart at any times: what moves slowly, and its season.
 
 A discounted ridge regression on slow waves and on harmonics of the season, whose size may grow, is solved twice: where
-little is left beside the season, its harmonics are shrunk less. What the harmonics of a long season leave is a mean over
-the same phase, and hours have a week, too. Such means are shrunk by how well the phases agree with themselves (James and
-Stein), so that a season without errors is told without errors and errors are not told for a season.
+little is left beside the season, its harmonics are shrunk less. What the harmonics of a long season leave is a mean
+over the same phase, and hours have a week, too. Such means are shrunk by how well the phases agree with themselves
+(James and Stein), so that a season without errors is told without errors and errors are not told for a season.
 """
 
 import jax

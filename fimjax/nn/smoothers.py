@@ -1,9 +1,9 @@
 """Classical forecasts that an answer may start from: a season by regression, levels and lines by discounting.
 
-Discounted least squares (Brown 1963) in two steps. The series is taken apart (`decomposition`), and levels and lines are
-fitted to what is left of the values beside the season, the older ones weighing less by several half-lives. What may be
-left of the season is averaged over the same phases. All of it moves and stretches with the values, is smooth in time and
-works on any times.
+Discounted least squares (Brown 1963) in two steps. The series is taken apart (`decomposition`), and levels and lines
+are fitted to what is left of the values beside the season, the older ones weighing less by several half-lives. What may
+be left of the season is averaged over the same phases. All of it moves and stretches with the values, is smooth in time
+and works on any times.
 """
 
 from typing import NamedTuple

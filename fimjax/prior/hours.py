@@ -1,8 +1,8 @@
 """Hours follow the clock: days that are much alike, weeks of such days, and levels that hardly move beside the errors.
 
-Where a season of hours is as weak as one of months, a model is unsure of the next day. A season of a day says nothing of
-the day after the last working day, either: where no series has weeks, a weekend looks like an error, and the intervals of
-every day are the wider for it.
+Where a season of hours is as weak as one of months, a model is unsure of the next day. A season of a day says nothing
+of the day after the last working day, either: where no series has weeks, a weekend looks like an error, and the
+intervals of every day are the wider for it.
 """
 
 import jax
