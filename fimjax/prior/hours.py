@@ -8,12 +8,11 @@ intervals of every day are the wider for it.
 import jax
 import jax.numpy as jnp
 
+from fimjax.nn.decomposition import DAYS, OF_A_DAY
 from fimjax.prior.distributions import log_uniform, normal, uniform
 from fimjax.prior.path import Path
 from fimjax.prior.seasonal import repeat, seasonal_pattern
 
-OF_A_DAY, DAYS = (24, 48, 96), 7
-"""Seasons that last a day, of which a week has seven."""
 DAY_SIZES = (1.0, 15.0)
 """How large a day is, in deviations of what a path does beside its season."""
 ERRORS = (1.0, 20.0)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fimjax.nn.decomposition import LEAST_SHRINKAGE, MEMORY, phase_means, seasonal_parts
+from fimjax.nn.decomposition import phase_means, seasonal_parts
 
 B = 16
 
@@ -75,5 +75,5 @@ def test_one_season_is_shrunk_as_much_as_the_ridge_says():
     steps, ahead = times(12, 12)
     pattern = rough_seasons(12)
     _, past, _ = season_ahead(pattern, steps, ahead, 12)
-    assert np.isfinite(past).all() and 0 < LEAST_SHRINKAGE < 1 < MEMORY
+    assert np.isfinite(past).all()
     assert np.std(past) < 0.95 * np.std(pattern)
