@@ -3,7 +3,7 @@
 import sys
 
 try:
-    from fimjax.evaluation.command import main
+    from fimjax.cli.evaluate import main
 except ModuleNotFoundError as error:
     sys.exit(f"evaluate.py: {error.name} is missing: pip install 'fimjax[evaluation]'")
 

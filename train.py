@@ -2,7 +2,7 @@
 
 import sys
 
-from fimjax.training.command import main
+from fimjax.cli.train import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -1,7 +1,7 @@
 """What each family of the prior buys: the same small network with each family left out, and with each alone.
 
 `python -m benchmarks.ablation --train runs/ablation` trains them, one core each, and keeps how they forecast the
-training parts of M1 and M4 (`fimjax.evaluation.development`); it goes on where it was stopped. `python -m
+training parts of M1 and M4 (`research.development`); it goes on where it was stopped. `python -m
 benchmarks.ablation` prints the table from the committed figures, and `--picture` draws it.
 
 The network is N-BEATS of `configs/small_nbeats.py`, which trains fastest of those in the race. The whole prior is
@@ -80,7 +80,7 @@ def train(variant: Variant, folder: Path, steps: int, core: int) -> None:
 def evaluate(folder: Path, core: int) -> pd.DataFrame:
     """How a run forecasts the training parts of M1 and M4."""
     table = folder / "development.csv"
-    command = [sys.executable, "-m", "fimjax.evaluation.development", "--model", str(folder), "--sample", str(SAMPLE)]
+    command = [sys.executable, "-m", "research.development", "--model", str(folder), "--sample", str(SAMPLE)]
     _run([*command, "--output", str(table)], folder, core)
     return pd.read_csv(table)
 

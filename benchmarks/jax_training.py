@@ -13,8 +13,8 @@ from fimjax.models import build_model, init_params
 from fimjax.prior.sampler import Sample
 from fimjax.training.loop import compute_as
 from fimjax.training.losses import fold_windows, interpolate, points_and_questions, target_window
+from fimjax.training.microbatching import assign_microbatches, pack_windows
 from fimjax.training.parallel import AXIS, replicate
-from fimjax.training.rounds import assign_rounds, pack_windows
 from fimjax.training.step import TrainState, init_state, make_total_gradient, make_update, mean_over_devices
 
 
@@ -30,7 +30,9 @@ class Program:
 
 def with_all_slots(config: Config) -> Config:
     """The same run without packing: every layer works on empty slots as well, as PyTorch's do."""
-    return dataclasses.replace(config, training=dataclasses.replace(config.training, point_room=1.0, query_room=1.0))
+    return dataclasses.replace(
+        config, training=dataclasses.replace(config.training, point_capacity=1.0, query_capacity=1.0)
+    )
 
 
 def share_out(sample: Sample, devices: int) -> Sample:
@@ -68,14 +70,14 @@ def make_forward(config: Config, sample: Sample, devices: Sequence[jax.Device]) 
 
     def forward(params: Any, sample: Sample) -> jax.Array:
         points, asked = points_and_questions(model, sample)
-        packing = pack_windows(points, training.point_room)
+        packing = pack_windows(points, training.point_capacity)
         if isinstance(config.model, FIMConfig):
             forecast = model.apply({"params": params}, sample.past(), packing, method="encode")
             return model.apply({"params": params}, forecast, target_window(sample)[0], method="decode")
-        return interpolate(model, params, fold_windows(sample), packing, pack_windows(asked, training.query_room))
+        return interpolate(model, params, fold_windows(sample), packing, pack_windows(asked, training.query_capacity))
 
-    masks = zip(points_and_questions(model, sample), (training.point_room, training.query_room))
-    if jnp.max(assign_rounds([(mask, room) for mask, room in masks if mask is not None])) > 0:
+    masks = zip(points_and_questions(model, sample), (training.point_capacity, training.query_capacity))
+    if jnp.max(assign_microbatches([(mask, room) for mask, room in masks if mask is not None])) > 0:
         raise ValueError("the batch has more points than there is room for: a forward pass would leave some out")
     params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
     copies, samples = replicate(params, devices), share_out(sample, len(devices))

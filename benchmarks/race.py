@@ -19,8 +19,8 @@ import pandas as pd
 
 from benchmarks.table import layout
 from fimjax.evaluation.published import STATISTICAL, read_published
-from fimjax.evaluation.tables import mase_table, scrps_table
-from fimjax.evaluation.verdict import verdict
+from fimjax.evaluation.report.comparison import verdict
+from fimjax.evaluation.report.tables import mase_table, scrps_table
 from fimjax.files import replacing
 
 RESULTS = Path(__file__).parent / "results"
@@ -75,7 +75,7 @@ def count_parameters(folder: Path) -> int:
     # Here, for JAX takes seconds to import, and printing does without.
     import jax
 
-    from fimjax.forecasting.forecaster import Forecaster
+    from fimjax.forecaster import Forecaster
 
     return sum(x.size for x in jax.tree.leaves(Forecaster.from_pretrained(folder).params))
 
@@ -107,7 +107,7 @@ def mean_over_seeds(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_metrics() -> pd.DataFrame:
-    """The networks' figures, as `fimjax.evaluation.tables` reads them, named as in print."""
+    """The networks' figures, as `fimjax.evaluation.report.tables` reads them, named as in print."""
     table = mean_over_seeds(pd.read_csv(METRICS))
     return table.assign(model=table["model"].replace(NAMES))
 

@@ -1,6 +1,6 @@
 """What each remedy brings to a training step at the shipped size: `python -m benchmarks.remedies`.
 
-Three remedies, each with and without: layers that skip empty slots (`point_room`, `query_room`), several steps in one
+Three remedies, each with and without: layers that skip empty slots (`point_capacity`, `query_capacity`), several steps in one
 call (`steps_per_dispatch`), so that memory is asked for once for all of them, and that memory in huge pages
 (`GLIBC_TUNABLES`, which counts when a process starts, so that there are two of them). The programs of a process take
 turns, and so do the processes.

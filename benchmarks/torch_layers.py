@@ -172,7 +172,7 @@ class Anchor(nn.Module):
 
 
 class QueryDecoder(nn.Module):
-    """Query times attend to encoded points or windows; see fimjax.nn.queries."""
+    """Query times attend to encoded points or windows; see fimjax.nn.query_decoder."""
 
     def __init__(
         self,
@@ -215,7 +215,7 @@ class QueryDecoder(nn.Module):
             x = layer(x, tokens, mask)
         x = self.norm(x)
         hidden = gelu(self.hidden(x))
-        out = apply_head(self.outputs(hidden), self.levels)
+        out = apply_quantile_head(self.outputs(hidden), self.levels)
         if self.anchor is not None:
             out = out + self.anchor(x, tokens, mask, values, pinned)[..., None]
         if self.trust is not None:
@@ -224,7 +224,7 @@ class QueryDecoder(nn.Module):
         return out
 
 
-def apply_head(raw: Tensor, levels: tuple[float, ...]) -> Tensor:
+def apply_quantile_head(raw: Tensor, levels: tuple[float, ...]) -> Tensor:
     """A value as it is, or quantiles that rise from the median up and fall from it down: [..., L] -> [..., L]."""
     if not levels:
         return raw

@@ -18,15 +18,24 @@ from benchmarks.torch_layers import (
     QueryDecoder,
     SummaryAttention,
     TransformerEncoder,
-    apply_head,
+    apply_quantile_head,
 )
 from benchmarks.torch_polynomials import FITS, local_polynomials, typical_misses
-from benchmarks.torch_windows import STATISTICS, Affine, Clock, Windows, expand, fit_range, waves, window_statistics
+from benchmarks.torch_windows import (
+    STATISTICS,
+    Affine,
+    SeasonPhase,
+    Windows,
+    expand,
+    fit_range,
+    waves,
+    window_statistics,
+)
 from fimjax.config import FIMConfig, FIMLocalConfig, ModelConfig
-from fimjax.config.errors import require
+from fimjax.config.checks import require
 
 NARROWEST_WINDOW = 1e-3  # as in fimjax.models.fim
-WAVES = 4  # as in fimjax.nn.queries
+WAVES = 4  # as in fimjax.nn.query_decoder
 
 
 class Known(NamedTuple):
@@ -79,7 +88,7 @@ class FIMLocal(nn.Module):
     def decode(self, h: Tensor, times: Tensor, phases: Tensor | None) -> Tensor:
         """h [B, D], times [B, Q] in the unit square, phases [B, Q, F] -> [B, Q, L]"""
         trunk = self.trunk_mlp(self.trunk_embedding(self.time_features(times, phases)))
-        return apply_head(self.projection(h, trunk), self.config.quantile_levels)
+        return apply_quantile_head(self.projection(h, trunk), self.config.quantile_levels)
 
     def decode_points(self, points: Tensor, known: Known, times: Tensor, phases: Tensor | None) -> Tensor:
         """points [B, T, 2D] that encode known ones, times [B, Q] in the unit square, phases [B, Q, F] -> [B, Q, L]"""
@@ -92,7 +101,7 @@ class FIMLocal(nn.Module):
         features = torch.cat([features, guesses, misses.log()[:, None].expand_as(guesses)], -1)
         return self.query_decoder(features, points, known.mask, guesses=guesses, unit=misses.amin(-1))
 
-    def forward(self, values: Tensor, times: Tensor, mask: Tensor, query_times: Tensor, clock: Clock) -> Tensor:
+    def forward(self, values: Tensor, times: Tensor, mask: Tensor, query_times: Tensor, clock: SeasonPhase) -> Tensor:
         """Interpolates windows [B, T] at query_times [B, Q] -> [B, Q, L], in the units of the values."""
         harmonics = self.config.season_harmonics
         times = times.masked_fill(~mask, 0.0)
@@ -145,7 +154,7 @@ class FIM(nn.Module):
             sizes = features, 2 * width, c.query_layers, c.heads, c.feedforward
             self.query_decoder = QueryDecoder(*sizes, c.quantile_levels, c.anchor_heads, pinned=1)
             if c.placed_points:
-                self.place_embedding = nn.Linear(1 + features, 2 * width)
+                self.point_embedding = nn.Linear(1 + features, 2 * width)
         else:
             self.summary = SummaryAttention(2 * width, c.heads)
             self.extractor = nn.Sequential(
@@ -191,15 +200,15 @@ class FIM(nn.Module):
             return forecast.value_map.invert(out)
         features, mask = query_features(ahead, clock, phases), beside(past.mask.any(-1), past.mask)
         anchored = (observed_values(forecast), last_value(forecast)[:, None]) if self.config.anchor_heads else ()
-        out = self.query_decoder(features, self.recollect(forecast), mask, *anchored)
+        out = self.query_decoder(features, self.build_memory(forecast), mask, *anchored)
         return forecast.value_map.invert(out)
 
-    def recollect(self, forecast: Forecast) -> Tensor:
+    def build_memory(self, forecast: Forecast) -> Tensor:
         """The windows, and every point together with its window and its place: [B, W + W * T, 2D]."""
         placed = forecast.points + forecast.windows[:, :, None]
         if self.config.placed_points:
             when = query_features(forecast.times, forecast.past.clock(), forecast.phases)
-            placed = placed + self.place_embedding(torch.cat([forecast.values[..., None], when], -1))
+            placed = placed + self.point_embedding(torch.cat([forecast.values[..., None], when], -1))
         return beside(forecast.windows, placed)
 
     def interpolate(self, forecast: Forecast, query_times: Tensor) -> Tensor:
@@ -221,7 +230,7 @@ class FIM(nn.Module):
         return self.decode(self.encode(past), query_times)
 
 
-def query_features(ahead: Tensor, clock: Clock, phases: Tensor | None) -> Tensor:
+def query_features(ahead: Tensor, clock: SeasonPhase, phases: Tensor | None) -> Tensor:
     """What is known of a time before any value is: [B, ...] and phases [B, ..., F'] -> [B, ..., F]."""
     steps = expand(-clock.step.log(), ahead).expand_as(ahead)
     features = [ahead[..., None], steps[..., None], waves(ahead, WAVES)]

@@ -1,9 +1,9 @@
-"""Local polynomials through observed points in PyTorch, as in fimjax.nn.polynomials."""
+"""Local polynomials through observed points in PyTorch, as in fimjax.nn.classical.local_polynomials."""
 
 import torch
 from torch import Tensor
 
-FITS, RIDGE, BOUNDS = ((1, 0.3), (1, 1.5), (2, 0.6)), 0.001, (-1.0, 2.0)  # as in fimjax.nn.polynomials
+FITS, RIDGE, BOUNDS = ((1, 0.3), (1, 1.5), (2, 0.6)), 0.001, (-1.0, 2.0)  # as in fimjax.nn.classical.local_polynomials
 LEAST_MISS, UNKNOWN_MISS, EDGE = 0.003, 0.3, 1e-4  # likewise
 
 

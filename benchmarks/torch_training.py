@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 from benchmarks.torch_models import FIM, FIMLocal, build_model
 from benchmarks.torch_params import Params, to_state_dict
-from benchmarks.torch_windows import Affine, Clock, Windows, expand, fit_range
+from benchmarks.torch_windows import Affine, SeasonPhase, Windows, expand, fit_range
 from fimjax.config import Config, TrainingConfig
-from fimjax.config.errors import require
+from fimjax.config.checks import require
 
 if TYPE_CHECKING:
     from fimjax.prior.sampler import Sample  # a process that measures PyTorch does without JAX
@@ -61,7 +61,7 @@ def interpolate_windows(model: FIMLocal, batch: Batch) -> Tensor:
     """FIM-l's answer at every slot of every window, [B, K, T, L]."""
     count, times = batch.times.shape[1], batch.query_times().flatten(0, 1)
     season = batch.origin, batch.duration / batch.steps, batch.season
-    clock = Clock(*(x.repeat_interleave(count) for x in season))
+    clock = SeasonPhase(*(x.repeat_interleave(count) for x in season))
     out = model(batch.noisy.flatten(0, 1), times, batch.observed.flatten(0, 1), times, clock)
     return out.unflatten(0, (-1, count))
 

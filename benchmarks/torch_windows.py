@@ -54,7 +54,7 @@ def waves(turns: Tensor, count: int) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Clock:
+class SeasonPhase:
     """What turns a time into a phase of the season; fields are [B]."""
 
     origin: Tensor
@@ -96,9 +96,9 @@ class Windows:
         first = torch.where(self.steps > 1, self.duration / self.steps, 0.0)
         return Affine(self.origin + first, self.duration - first)
 
-    def clock(self) -> Clock:
+    def clock(self) -> SeasonPhase:
         """The season in windows since the forecast origin."""
-        return Clock(torch.zeros_like(self.duration), 1 / self.steps, self.season)
+        return SeasonPhase(torch.zeros_like(self.duration), 1 / self.steps, self.season)
 
 
 def window_statistics(values: Tensor, times: Tensor, mask: Tensor, spans: Affine, periods: Affine) -> Tensor:

@@ -78,7 +78,7 @@ def model(folder: str) -> str | None:
 
     from configs.small_fim import get_config
     from fimjax import Forecaster
-    from fimjax.forecasting.pretrained import DEFAULT, bundled
+    from fimjax.checkpoints.pretrained import DEFAULT, bundled
     from fimjax.models import build_model, init_params
 
     if DEFAULT in bundled():

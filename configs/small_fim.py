@@ -46,8 +46,8 @@ def get_config() -> Config:
             warmup_steps=300,
             spread_power=0.5,
             average_decay=0.999,
-            point_room=0.37,  # 26 % of the slots hold a point, 9 % a question, give or take 4 and 2 in 32 series
-            query_room=0.17,
+            point_capacity=0.37,  # 26 % of the slots hold a point, 9 % a question, give or take 4 and 2 in 32 series
+            query_capacity=0.17,
             steps_per_dispatch=10,
             validate_every=2_000,
         ),

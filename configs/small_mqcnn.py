@@ -22,6 +22,6 @@ def get_config() -> Config:
         specific_width=40,
     )
     training = dataclasses.replace(
-        fim.training, steps=32_000, log_every=200, validate_every=1_000, point_room=1.0, query_room=1.0
+        fim.training, steps=32_000, log_every=200, validate_every=1_000, point_capacity=1.0, query_capacity=1.0
     )
     return Config(model=model, prior=fim.prior, training=training)

@@ -25,7 +25,7 @@ def get_config() -> Config:
         learning_rate=1.2e-3,
         log_every=500,
         validate_every=2_500,
-        point_room=1.0,
-        query_room=1.0,
+        point_capacity=1.0,
+        query_capacity=1.0,
     )
     return Config(model=model, prior=fim.prior, training=training)

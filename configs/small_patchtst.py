@@ -23,6 +23,6 @@ def get_config() -> Config:
         feedforward=160,
     )
     training = dataclasses.replace(
-        fim.training, steps=52_000, log_every=500, validate_every=2_000, point_room=1.0, query_room=1.0
+        fim.training, steps=52_000, log_every=500, validate_every=2_000, point_capacity=1.0, query_capacity=1.0
     )
     return Config(model=model, prior=fim.prior, training=training)

@@ -8,7 +8,7 @@ __all__ = ["Forecaster"]
 def __getattr__(name: str) -> Any:
     # Only when it is asked for: JAX takes a second to import, and the statistical models do without.
     if name == "Forecaster":
-        from fimjax.forecasting.forecaster import Forecaster
+        from fimjax.forecaster import Forecaster
 
         return Forecaster
     raise AttributeError(f"module 'fimjax' has no attribute {name!r}")

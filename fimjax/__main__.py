@@ -2,6 +2,6 @@
 
 import sys
 
-from fimjax.commands import main
+from fimjax.cli import main
 
 sys.exit(main())

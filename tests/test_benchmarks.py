@@ -10,7 +10,7 @@ import pytest
 from benchmarks.processes import ROOT, peak, reset_peak, resident
 from benchmarks.series import BY_NAME, GROUPS, M4_SERIES, counts, draw_lengths, make_frame, make_frames
 from benchmarks.table import MISSING, series_per_second, tables
-from fimjax.evaluation.catalog import CATALOG
+from fimjax.evaluation.datasets.catalog import CATALOG
 
 MEGABYTE = 10**6
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import jax
 import pytest
 
+from fimjax.cli.train import load_config, parse, usable_cores
 from fimjax.config import (
     Config,
-    ConfigError,
     DeepONetConfig,
     FIMConfig,
     FIMLocalConfig,
@@ -19,9 +19,9 @@ from fimjax.config import (
     from_dict,
     to_dict,
 )
+from fimjax.errors import ConfigError
 from fimjax.models import build_model, count_params, init_params
 from fimjax.prior.sampler import family_counts
-from fimjax.training.command import load_config, parse, usable_cores
 
 FILES = sorted(p for p in (Path(__file__).parents[1] / "configs").glob("*.py") if p.stem != "__init__")
 

@@ -5,7 +5,7 @@ import typing
 from dataclasses import dataclass, field
 from typing import Any
 
-from fimjax.config.errors import ConfigError, require
+from fimjax.config.checks import require
 from fimjax.config.grid_models import (
     ChronosBoltConfig,
     GridConfig,
@@ -17,6 +17,7 @@ from fimjax.config.grid_models import (
 from fimjax.config.models import DeepONetConfig, FIMConfig, FIMLocalConfig
 from fimjax.config.prior import MAX_SEASON, PriorConfig, PriorWeights
 from fimjax.config.training import TrainingConfig
+from fimjax.errors import ConfigError
 
 __all__ = [
     "MAX_SEASON",

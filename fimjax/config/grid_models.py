@@ -4,7 +4,7 @@ it names."""
 from dataclasses import dataclass
 from typing import Literal
 
-from fimjax.config.errors import require
+from fimjax.config.checks import require
 from fimjax.config.models import require_levels
 
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from fimjax.config.errors import require
+from fimjax.config.checks import require
 
 
 def require_levels(levels: tuple[float, ...], key: str) -> None:

@@ -4,7 +4,7 @@ import dataclasses
 import math
 from dataclasses import dataclass, field
 
-from fimjax.config.errors import require
+from fimjax.config.checks import require
 
 
 @dataclass(frozen=True)

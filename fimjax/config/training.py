@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from fimjax.config.errors import require
+from fimjax.config.checks import require
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class TrainingConfig:
     """Attention as plain products and a softmax, or cuDNN's fused kernel (bfloat16 on recent NVIDIA GPUs)."""
     remat: bool = False
     """Compute transformer layers anew in the backward pass instead of keeping their insides: more time, less memory."""
-    point_room: float = 1.0
+    point_capacity: float = 1.0
     """Share of the slots that there is room for when observed points are packed; 1 works on empty slots as well."""
-    query_room: float = 1.0
+    query_capacity: float = 1.0
     """The same for the points at which FIM-l's answer is asked for."""
     target_clip: float = 10.0
     """Targets are clipped to this many scales, so that no series outweighs a batch."""
@@ -76,7 +76,7 @@ class TrainingConfig:
                 getattr(self, name) % self.steps_per_dispatch == 0,
                 f"{name}: {getattr(self, name)} is not a multiple of steps_per_dispatch {self.steps_per_dispatch}",
             )
-        for name in ("point_room", "query_room"):
+        for name in ("point_capacity", "query_capacity"):
             require(0 < getattr(self, name) <= 1, f"{name}: must lie in (0, 1], not {getattr(self, name)}")
         require(
             self.attention == "xla" or self.precision == "bfloat16",

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fimjax.evaluation.catalog import EvaluationError
-from fimjax.evaluation.datasets import Dataset
+from fimjax.errors import EvaluationError
+from fimjax.evaluation.datasets.dataset import Dataset
 from fimjax.files import replacing
 
 INTERVALS = (20, 40, 60, 80, 95)

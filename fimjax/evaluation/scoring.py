@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 
 from fimjax.evaluation import metrics
-from fimjax.evaluation.datasets import Dataset
+from fimjax.evaluation.baselines.naive import forecast_all, last_season, last_value, naive2
+from fimjax.evaluation.datasets.dataset import Dataset
+from fimjax.evaluation.datasets.sampling import resampling_counts
 from fimjax.evaluation.forecasts import INTERVALS, LEVELS, Forecasts, interval_indices
 from fimjax.evaluation.metrics import SCORED, Shares
-from fimjax.evaluation.naive import forecast_all, last_season, last_value, naive2
-from fimjax.evaluation.sampling import resampling_counts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Yardsticks:
     """[R, N], bootstrap resamples; None where the whole data set is at hand."""
 
 
-def yardsticks(dataset: Dataset, seed: int = 0) -> Yardsticks:
+def reference_scores(dataset: Dataset, seed: int = 0) -> Yardsticks:
     """Scales and naive forecasts of a data set."""
     season, horizon = dataset.info.season, dataset.info.horizon
     return Yardsticks(

@@ -3,7 +3,7 @@
 import functools
 from typing import Any
 
-from fimjax.forecasting.forecaster import Forecaster
+from fimjax.forecaster import Forecaster
 
 
 def two_looks() -> Forecaster:

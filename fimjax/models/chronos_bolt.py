@@ -12,8 +12,8 @@ from fimjax.models.grid_forecaster import GridForecaster
 from fimjax.nn.attention import HIDDEN
 from fimjax.nn.compute import Compute
 from fimjax.nn.grid import Grid
-from fimjax.nn.head import apply_head, head_size
 from fimjax.nn.packing import merge_heads, split_heads
+from fimjax.nn.quantile_head import apply_quantile_head, head_size
 from fimjax.nn.scaling import fit_moments, zero_unobserved
 
 PAD, REG = 0, 1
@@ -208,7 +208,7 @@ class ChronosBolt(GridForecaster):
         summary = decoder(token(PAD), always, memory, seen)[:, 0]
 
         raw = ResidualBlock(c.feedforward, c.horizon * head_size(levels), name="output")(summary)
-        return moments.invert(apply_head(raw.reshape(batch, c.horizon, -1), levels))
+        return moments.invert(apply_quantile_head(raw.reshape(batch, c.horizon, -1), levels))
 
 
 def cut_patches(values: jax.Array, grid: Grid, size: int) -> tuple[jax.Array, jax.Array]:

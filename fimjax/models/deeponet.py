@@ -9,9 +9,9 @@ import jax.numpy as jnp
 from fimjax.config import DeepONetConfig
 from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
-from fimjax.nn.head import apply_head, head_size
+from fimjax.nn.quantile_head import apply_quantile_head, head_size
 from fimjax.nn.scaling import fit_range, zero_unobserved
-from fimjax.nn.season import Clock
+from fimjax.nn.season import SeasonPhase
 
 
 class MLP(nn.Module):
@@ -66,7 +66,7 @@ class DeepONet(nn.Module):
         trunk = self.trunk(times[..., None])
         trunk = trunk.reshape(*trunk.shape[:-1], self.config.features, -1)  # [B, Q, p, L]
         raw = jnp.einsum("bp,bqpl->bql", h, trunk) + self.bias.reshape(1, 1, -1)
-        return apply_head(raw, self.config.quantile_levels)
+        return apply_quantile_head(raw, self.config.quantile_levels)
 
     def __call__(
         self,
@@ -74,7 +74,7 @@ class DeepONet(nn.Module):
         times: jax.Array,
         mask: jax.Array,
         query_times: jax.Array,
-        clock: Clock | None = None,
+        clock: SeasonPhase | None = None,
     ) -> jax.Array:
         """Interpolates one window of each series, [B, Q, L]; the season, if any, is not used."""
         values, times = zero_unobserved(values, mask), zero_unobserved(times, mask)

@@ -10,18 +10,18 @@ from flax import struct
 
 from fimjax.config import FIMConfig
 from fimjax.models.fim_local import FIMLocal, Known, to_unit_square
+from fimjax.nn.classical.log_trend import choose_unit, grow
+from fimjax.nn.classical.smoothers import Smoothed, smooth
 from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
-from fimjax.nn.growth import choose_unit, grow
+from fimjax.nn.mlp import DenseBlock
 from fimjax.nn.packing import Packing, pack, spread, unpack
-from fimjax.nn.queries import QueryDecoder, query_features
+from fimjax.nn.pooling import SummaryAttention
+from fimjax.nn.query_decoder import QueryDecoder, query_features
 from fimjax.nn.scaling import Affine, fit_moments, fit_range, zero_unobserved
-from fimjax.nn.season import Clock
-from fimjax.nn.smoothers import Smoothed, smooth
+from fimjax.nn.season import SeasonPhase
 from fimjax.nn.statistics import window_statistics
-from fimjax.nn.summary import SummaryAttention
 from fimjax.nn.transformer import TransformerEncoder
-from fimjax.nn.trunk import DenseBlock
 from fimjax.nn.windows import Windows
 
 NARROWEST_WINDOW = 1e-3
@@ -42,7 +42,7 @@ class Forecast:
     value_map: Affine  # [B], from the series' units to the decoder's
     target_map: Affine  # [B], takes the unseen window to the unit interval
     time_map: Affine  # [B], from time to windows since the forecast origin
-    clock: Clock  # [B], in windows since the forecast origin
+    clock: SeasonPhase  # [B], in windows since the forecast origin
     floor: jax.Array | None  # [B], below which no value lies, in units of the series; -inf or None if it is unknown
 
 
@@ -88,7 +88,7 @@ class FIM(nn.Module):
                 2 * width, c.query_layers, c.heads, c.feedforward, c.quantile_levels, c.anchor_heads, self.compute
             )
             if c.placed_points:
-                self.place_embedding = Embedding(2 * width, dtype)
+                self.point_embedding = Embedding(2 * width, dtype)
         else:
             self.summary = SummaryAttention(c.heads, self.compute)  # lambda_1
             self.extractor = Extractor(width, dtype)  # eta_0
@@ -144,7 +144,7 @@ class FIM(nn.Module):
         ahead = forecast.time_map.normalise(query_times)
         phases = self.local.phases(forecast.clock, ahead)
         if self.config.query_layers:
-            tokens, mask, packing = recollect(forecast, self.places(forecast))
+            tokens, mask, packing = build_memory(forecast, self.places(forecast))
             features = query_features(ahead, forecast.clock, phases)
             values, last = observed_values(forecast), last_value(forecast)
             anchor = {"pinned": jnp.broadcast_to(last[:, None, None], (*ahead.shape, 1))}
@@ -209,14 +209,14 @@ class FIM(nn.Module):
         times, clock = fold(forecast.times), forecast.clock.repeat(count)
         when = query_features(times, clock, self.local.phases(clock, times))
         features = jnp.concatenate([fold(forecast.values)[..., None], when], axis=-1)
-        return self.place_embedding(pack(features, forecast.packing))
+        return self.point_embedding(pack(features, forecast.packing))
 
     def embed(
         self,
         values: jax.Array,
         times: jax.Array,
         mask: jax.Array,
-        clock: Clock,
+        clock: SeasonPhase,
         packing: Packing | None = None,
     ) -> tuple[jax.Array, jax.Array]:
         """FIM-l's embedding of each window, h_j, and of its points.
@@ -241,7 +241,7 @@ class FIM(nn.Module):
         return h.reshape(batch, count, -1), points
 
 
-def recollect(forecast: Forecast, places: jax.Array | None) -> tuple[jax.Array, jax.Array, Packing | None]:
+def build_memory(forecast: Forecast, places: jax.Array | None) -> tuple[jax.Array, jax.Array, Packing | None]:
     """All that query times may attend to: the windows, and every point together with its window and its place.
 
     Returns:
@@ -259,7 +259,7 @@ def recollect(forecast: Forecast, places: jax.Array | None) -> tuple[jax.Array, 
 
 
 def observed_values(forecast: Forecast) -> jax.Array:
-    """What `recollect` recollects, in units of the series: the mean of each window, and every point [B, W + W * T]."""
+    """What `build_memory` recollects, in units of the series: the mean of each window, and every point [B, W + W * T]."""
     count = jnp.maximum(jnp.sum(forecast.mask, axis=-1), 1)
     means = jnp.sum(forecast.values, axis=-1) / count
     return jnp.concatenate([means, forecast.values.reshape(len(means), -1)], axis=1)

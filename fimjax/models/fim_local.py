@@ -8,17 +8,17 @@ import jax
 import jax.numpy as jnp
 
 from fimjax.config import FIMLocalConfig
+from fimjax.nn.classical.local_polynomials import local_polynomials, typical_misses
 from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
-from fimjax.nn.head import apply_head, head_size
+from fimjax.nn.mlp import DenseBlock, Projection, TrunkMLP
 from fimjax.nn.packing import Packing, pack, spread, unpack
-from fimjax.nn.polynomials import local_polynomials, typical_misses
-from fimjax.nn.queries import QueryDecoder
+from fimjax.nn.pooling import SummaryAttention
+from fimjax.nn.quantile_head import apply_quantile_head, head_size
+from fimjax.nn.query_decoder import QueryDecoder
 from fimjax.nn.scaling import Affine, fit_range, zero_unobserved
-from fimjax.nn.season import Clock, waves
-from fimjax.nn.summary import SummaryAttention
+from fimjax.nn.season import SeasonPhase, waves
 from fimjax.nn.transformer import TransformerEncoder
-from fimjax.nn.trunk import DenseBlock, Projection, TrunkMLP
 
 
 class Known(NamedTuple):
@@ -122,7 +122,7 @@ class FIMLocal(nn.Module):
             [B, Q, L], float32: a value (L = 1) or rising quantiles; zeros at times that do not matter.
         """
         trunk = self.trunk_mlp(self.trunk_embedding(self._time_features(times, phases, packing)))
-        return unpack(apply_head(self.projection(h, trunk, packing), self.config.quantile_levels), packing)
+        return unpack(apply_quantile_head(self.projection(h, trunk, packing), self.config.quantile_levels), packing)
 
     def decode_points(
         self,
@@ -167,7 +167,7 @@ class FIMLocal(nn.Module):
         times: jax.Array,
         mask: jax.Array,
         query_times: jax.Array,
-        clock: Clock | None = None,
+        clock: SeasonPhase | None = None,
         packed_points: Packing | None = None,
         packed_times: Packing | None = None,
     ) -> jax.Array:
@@ -189,7 +189,7 @@ class FIMLocal(nn.Module):
         asked = time_map.normalise(query_times), self.phases(clock, query_times)
         return value_map.invert(self.decode_points(points, known, *asked, packed_points, packed_times))
 
-    def phases(self, clock: Clock | None, times: jax.Array) -> jax.Array | None:
+    def phases(self, clock: SeasonPhase | None, times: jax.Array) -> jax.Array | None:
         """The season's features at these times, as far as the config asks for them."""
         harmonics = self.config.season_harmonics
         if harmonics == 0:

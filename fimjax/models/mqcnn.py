@@ -11,7 +11,7 @@ from fimjax.models.grid_forecaster import GridForecaster
 from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
 from fimjax.nn.grid import Grid
-from fimjax.nn.head import apply_head, head_size
+from fimjax.nn.quantile_head import apply_quantile_head, head_size
 
 
 def receptive_field(kernel: int, dilations: tuple[int, ...]) -> int:
@@ -124,7 +124,7 @@ class MQCNN(GridForecaster):
         context = jnp.concatenate([self.encode(grid, 1)[:, 0], future], axis=-1)
         agnostic = nn.relu(self.agnostic_decoder(context))
         specific = nn.relu(self.specific_decoder(context)).reshape(batch, horizon, -1)
-        return apply_head(self.local_decoder(agnostic, specific, known), self.config.quantile_levels)
+        return apply_quantile_head(self.local_decoder(agnostic, specific, known), self.config.quantile_levels)
 
     def encode(self, grid: Grid, steps: int) -> jax.Array:
         """Encodings of the last `steps` steps of the grid, [B, steps, D], each of its own past only."""

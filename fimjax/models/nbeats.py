@@ -12,7 +12,7 @@ from flax import struct
 from fimjax.config.grid_models import NBEATSConfig, StackKind
 from fimjax.models.grid_forecaster import GridForecaster
 from fimjax.nn.grid import Grid
-from fimjax.nn.head import apply_head, head_size
+from fimjax.nn.quantile_head import apply_quantile_head, head_size
 
 # PyTorch's: a third of the usual variance, so that a dozen blocks begin as small corrections to the last value.
 Linear = functools.partial(nn.Dense, kernel_init=nn.initializers.variance_scaling(1 / 3, "fan_in", "uniform"))
@@ -141,7 +141,7 @@ class NBEATS(GridForecaster):
     def tell(self, grid: Grid) -> jax.Array:
         """The steps to come, [B, H, L], float32, sorted along L, in the units of the grid."""
         raw = jnp.sum(self.explain(grid).forecasts, axis=0)
-        return apply_head(raw, self.config.quantile_levels) + newest_value(grid)[:, None, None]
+        return apply_quantile_head(raw, self.config.quantile_levels) + newest_value(grid)[:, None, None]
 
 
 def newest_value(grid: Grid) -> jax.Array:

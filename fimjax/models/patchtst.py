@@ -10,8 +10,8 @@ from fimjax.nn.attention import HIDDEN
 from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
 from fimjax.nn.grid import Grid
-from fimjax.nn.head import apply_head, head_size
 from fimjax.nn.packing import merge_heads, split_heads
+from fimjax.nn.quantile_head import apply_quantile_head, head_size
 from fimjax.nn.scaling import Affine, fit_moments
 
 EPSILON = 1e-5
@@ -63,7 +63,7 @@ class PatchTST(GridForecaster):
         flat = jnp.where(seen[..., None], tokens.astype(jnp.float32), 0.0).reshape(tokens.shape[0], -1)
         head = nn.Dense(c.horizon * levels, dtype=jnp.float32, precision="highest", name="head")
         raw = head(flat).reshape(-1, c.horizon, levels)
-        return value_map.invert(apply_head(raw, c.quantile_levels))
+        return value_map.invert(apply_quantile_head(raw, c.quantile_levels))
 
 
 class ReversibleNorm(nn.Module):

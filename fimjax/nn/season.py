@@ -13,7 +13,7 @@ def waves(turns: jax.Array, count: int) -> jax.Array:
 
 
 @struct.dataclass
-class Clock:
+class SeasonPhase:
     """What turns a time into a phase of the season; fields have one entry for each leading index of the times."""
 
     origin: jax.Array  # the time at which the phase is zero
@@ -40,6 +40,6 @@ class Clock:
         features = jnp.concatenate([waves(turns, harmonics), length], axis=-1)
         return jnp.where(season[..., None] > 1, features, 0.0)
 
-    def repeat(self, count: int) -> "Clock":
+    def repeat(self, count: int) -> "SeasonPhase":
         """The same clock for each of `count` windows of a series, windows folded into the leading axis."""
         return jax.tree.map(lambda x: jnp.repeat(x, count, axis=0), self)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from flax import struct
 
 from fimjax.nn.scaling import Affine, zero_unobserved
-from fimjax.nn.season import Clock
+from fimjax.nn.season import SeasonPhase
 
 
 @struct.dataclass
@@ -40,9 +40,9 @@ class Windows:
         several = self.steps > 1
         return Affine(self.origin + jnp.where(several, step, 0.0), self.duration - jnp.where(several, step, 0.0))
 
-    def clock(self) -> Clock:
+    def clock(self) -> SeasonPhase:
         """The season in windows since the forecast origin."""
-        return Clock(jnp.zeros_like(self.duration), 1 / self.steps.astype(jnp.float32), self.season)
+        return SeasonPhase(jnp.zeros_like(self.duration), 1 / self.steps.astype(jnp.float32), self.season)
 
 
 def split_windows(

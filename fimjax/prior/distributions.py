@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import random
 
-from fimjax.prior.turns import cos_turns
+from fimjax.prior.fast_trig import cos_turns
 
 HEAVY_BOUND = 6.0
 """Heavy-tailed innovations are clipped here, in standard deviations."""

@@ -8,13 +8,13 @@ import jax.numpy as jnp
 from jax import random
 
 from fimjax.config import PriorConfig
-from fimjax.prior.cycle import WAVES, cycle, sees_cycles
 from fimjax.prior.distributions import innovations, log_uniform, normal, uniform
-from fimjax.prior.hours import DAYS, ERRORS, counts_hours, with_days, with_weeks
-from fimjax.prior.jumps import jumping_level
-from fimjax.prior.pace import drift, of_years, pace, upward
+from fimjax.prior.effects.calendar import DAYS, ERRORS, counts_hours, with_days, with_weeks
+from fimjax.prior.effects.cycle import WAVES, cycle, sees_cycles
+from fimjax.prior.effects.jumps import jumping_level
+from fimjax.prior.families.regimes import last_renewal
 from fimjax.prior.path import Path
-from fimjax.prior.regimes import last_renewal
+from fimjax.prior.timescale import drift, of_years, pace, upward
 
 MIN_RISE = 0.5
 """Least that steady growth takes a series from its first step to its last, in deviations of what it is added to."""
@@ -262,7 +262,7 @@ def keep_two(observed_KT: jax.Array, valid_KT: jax.Array) -> jax.Array:
     return (observed_KT & valid_KT) | (last_two_KT & (is_starved_K & is_latest_K)[:, None])
 
 
-def told_season(u: jax.Array, season: jax.Array, config: PriorConfig) -> jax.Array:
+def reported_season(u: jax.Array, season: jax.Array, config: PriorConfig) -> jax.Array:
     """The season as the model hears of it: 1 if it is hidden, another one if it is wrong."""
     seasons = jnp.array(config.seasons, jnp.int32)
     rest = (u - config.hidden_season) / max(config.wrong_season, 1e-6)  # in [0, 1) where it is wrong
@@ -271,7 +271,7 @@ def told_season(u: jax.Array, season: jax.Array, config: PriorConfig) -> jax.Arr
     return jnp.where(u < config.hidden_season, 1, told)
 
 
-def told_floor(numbers: jax.Array, values: Measured, valid_KT: jax.Array, config: PriorConfig) -> jax.Array:
+def reported_floor(numbers: jax.Array, values: Measured, valid_KT: jax.Array, config: PriorConfig) -> jax.Array:
     """The bound below which no value lies, as the model hears of it; -inf if it does not.
 
     It is zero for what has one. Other series lie anywhere above theirs, for amounts that do not grow by shares have a

@@ -9,7 +9,8 @@ import numpy as np
 from flax import struct
 from jax import random
 
-from fimjax.config import ConfigError, PriorConfig, PriorWeights
+from fimjax.config import PriorConfig, PriorWeights
+from fimjax.errors import ConfigError
 from fimjax.nn.windows import Windows
 from fimjax.prior import observation
 from fimjax.prior.families import FAMILIES
@@ -136,8 +137,8 @@ def _observe(
         origin=origin(layout),
         duration=layout.window_steps.astype(jnp.float32),
         steps=layout.window_steps,
-        season=observation.told_season(random.uniform(season_key), layout.season, config),
-        floor=observation.told_floor(random.uniform(floor_key, (2,)), values, slots.valid, config),
+        season=observation.reported_season(random.uniform(season_key), layout.season, config),
+        floor=observation.reported_floor(random.uniform(floor_key, (2,)), values, slots.valid, config),
     )
 
 

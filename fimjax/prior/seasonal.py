@@ -6,7 +6,7 @@ from jax import random
 
 from fimjax.config import MAX_SEASON
 from fimjax.prior.distributions import normal
-from fimjax.prior.turns import cos_turns
+from fimjax.prior.fast_trig import cos_turns
 
 HARMONICS = 4
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import random
 
 from fimjax.prior.distributions import exponential, normal
-from fimjax.prior.turns import cos_turns
+from fimjax.prior.fast_trig import cos_turns
 
 
 def add_waves(

@@ -8,11 +8,12 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from fimjax.config import Config, ConfigError, TrainingConfig
+from fimjax.checkpoints.runs import Checkpoints, latest_step, write_config
+from fimjax.config import Config, TrainingConfig
+from fimjax.errors import CheckpointError, ConfigError
 from fimjax.models import build_model, count_params, init_params
 from fimjax.nn.compute import Compute
-from fimjax.training.beginnings import initial_params
-from fimjax.training.checkpoint import CheckpointError, Checkpoints, latest_step, write_config
+from fimjax.training.init import initial_params
 from fimjax.training.interrupt import StopRequest
 from fimjax.training.metrics import MetricsLog, ProgressReport
 from fimjax.training.parallel import Devices, first, parallel_training, parallel_validation, replicate

@@ -14,9 +14,9 @@ from fimjax.models.deeponet import DeepONet
 from fimjax.models.fim import FIM, Forecast, fit_series
 from fimjax.nn.packing import Packing
 from fimjax.nn.scaling import Affine, fit_range, safe_sqrt, zero_unobserved
-from fimjax.nn.season import Clock
+from fimjax.nn.season import SeasonPhase
 from fimjax.prior.sampler import Sample
-from fimjax.training.rounds import ALL_SLOTS, Rooms, pack_windows
+from fimjax.training.microbatching import ALL_SLOTS, Capacity, pack_windows
 
 Params = dict[str, Any]
 
@@ -127,7 +127,7 @@ def fold_windows(sample: Sample) -> dict[str, Any]:
         for name in ("noisy", "times", "observed", "clean", "valid")
     }
     fields["times"] = zero_unobserved(fields["times"], fields["valid"])
-    clock = Clock(sample.origin, sample.duration / sample.steps.astype(jnp.float32), sample.season)
+    clock = SeasonPhase(sample.origin, sample.duration / sample.steps.astype(jnp.float32), sample.season)
     return {**fields, "clock": clock.repeat(count)}
 
 
@@ -153,10 +153,12 @@ def points_and_questions(model: nn.Module, sample: Sample) -> tuple[jax.Array, j
     return sample.observed[:, :-1], asked[:, learned_windows(sample)] if learns_windows else None
 
 
-def make_loss(model: nn.Module, training: TrainingConfig, rooms: Rooms = ALL_SLOTS) -> Callable[[Params, Sample], Mean]:
+def make_loss(
+    model: nn.Module, training: TrainingConfig, rooms: Capacity = ALL_SLOTS
+) -> Callable[[Params, Sample], Mean]:
     """The loss of a model on a batch, a pure function of parameters and sample.
 
-    With `rooms` below 1 it is for batches that fit them, of which `assign_rounds` takes care: the rest would be lost.
+    With `rooms` below 1 it is for batches that fit them, of which `assign_microbatches` takes care: the rest would be lost.
     """
     levels, clip = model.config.quantile_levels, training.target_clip
     packs = not isinstance(model, DeepONet)  # which reads all its sensors, filled or not

@@ -5,11 +5,11 @@ from pathlib import Path
 import jax
 import numpy as np
 
+from fimjax.checkpoints.runs import load_params
 from fimjax.config import Config, FIMConfig
 from fimjax.models import build_model, forecasts
-from fimjax.nn.head import median_index
+from fimjax.nn.quantile_head import median_index
 from fimjax.prior.sampler import Sample, sample_groups
-from fimjax.training.checkpoint import load_params
 from fimjax.training.losses import fold_windows, interpolate
 from fimjax.training.step import VALIDATION_STREAM, stream_key
 

@@ -9,11 +9,12 @@ import jax.numpy as jnp
 import optax
 from flax import struct
 
-from fimjax.config import Config, ConfigError
+from fimjax.config import Config
+from fimjax.errors import ConfigError
 from fimjax.prior.sampler import Sample, sample_groups
 from fimjax.training.losses import Params, make_loss, points_and_questions
+from fimjax.training.microbatching import ALL_SLOTS, Capacity, assign_microbatches, only
 from fimjax.training.optim import frozen_parts, make_optimizer, make_schedule, split_params
-from fimjax.training.rounds import ALL_SLOTS, Rooms, assign_rounds, only
 from fimjax.training.validation import make_evaluation
 
 Metrics = dict[str, jax.Array]
@@ -101,7 +102,7 @@ def make_total_gradient(
     config: Config, model: nn.Module
 ) -> Callable[[Params, Sample], tuple[jax.Array, jax.Array, Params]]:
     """Of a batch: the sum of the losses of its series, how many there are, and the gradient of that sum."""
-    rooms = Rooms(config.training.point_room, config.training.query_room)
+    rooms = Capacity(config.training.point_capacity, config.training.query_capacity)
     loss = make_loss(model, config.training, rooms)
     frozen = frozen_parts(config.model)
 
@@ -117,7 +118,7 @@ def make_total_gradient(
 
     def of_batch(params: Params, sample: Sample) -> tuple[jax.Array, jax.Array, Params]:
         masks = points_and_questions(model, sample)
-        rounds = assign_rounds([(mask, room) for mask, room in zip(masks, rooms) if mask is not None])
+        rounds = assign_microbatches([(mask, room) for mask, room in zip(masks, rooms) if mask is not None])
         add = lambda i, sums: jax.tree.map(jnp.add, sums, of_series(params, only(sample, rounds == i)))
         zeros = jax.tree.map(jnp.zeros_like, jax.eval_shape(of_series, params, sample))
         return jax.lax.fori_loop(0, jnp.max(rounds) + 1, add, zeros)

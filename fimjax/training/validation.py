@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from fimjax.config import TrainingConfig
 from fimjax.models import forecasts
 from fimjax.models.fim import fit_series
-from fimjax.nn.head import median_index
+from fimjax.nn.quantile_head import median_index
 from fimjax.nn.scaling import Affine, fit_range
 from fimjax.prior.sampler import Sample
 from fimjax.training.baselines import interpolate_linearly, repeat_last_value, repeat_last_window

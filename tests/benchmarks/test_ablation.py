@@ -5,8 +5,8 @@ import pytest
 
 from benchmarks import ablation
 from benchmarks.ablation import FAMILIES, FULL, Variant
-from fimjax.evaluation.development import DATASETS
-from fimjax.training.command import parse
+from fimjax.cli.train import parse
+from research.development import DATASETS
 
 
 def prior_of(variant):

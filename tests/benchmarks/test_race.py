@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from benchmarks import race
-from fimjax.evaluation.catalog import CATALOG
+from fimjax.evaluation.datasets.catalog import CATALOG
 from fimjax.training.loop import train
 from tests.models.test_grid_forecasters import PLAIN
 from tests.training.examples import run_config

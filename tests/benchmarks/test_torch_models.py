@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from configs import first_fim, frozen_fim, paper_fim, paper_fim_local, small_fim
-from fimjax.config import Config, ConfigError, FIMConfig
+from fimjax.config import Config, FIMConfig
+from fimjax.errors import ConfigError
 from fimjax.models import build_model, count_params, fim, init_params
 from fimjax.nn import attention, polynomials, queries
 from fimjax.prior.sampler import Sample

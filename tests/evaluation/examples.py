@@ -4,8 +4,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fimjax.evaluation.catalog import dataset_info
-from fimjax.evaluation.datasets import Dataset
+from fimjax.evaluation.datasets.catalog import dataset_info
+from fimjax.evaluation.datasets.dataset import Dataset
 from fimjax.evaluation.forecasts import LEVELS, Forecasts
 
 

@@ -13,10 +13,11 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from fimjax.evaluation.archive import SOURCES, Source
-from fimjax.evaluation.catalog import CATALOG, DatasetInfo, EvaluationError
-from fimjax.evaluation.datasets import differences_from_table3
-from fimjax.evaluation.folder import data_folder, load_dataset, manifest_differences
+from fimjax.errors import EvaluationError
+from fimjax.evaluation.datasets.archive import SOURCES, Source
+from fimjax.evaluation.datasets.catalog import CATALOG, DatasetInfo
+from fimjax.evaluation.datasets.dataset import differences_from_table3
+from fimjax.evaluation.datasets.folder import data_folder, load_dataset, manifest_differences
 from fimjax.files import user_cache
 
 NAME = "m1_yearly"

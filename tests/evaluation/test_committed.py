@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fimjax.evaluation import committed
-from fimjax.evaluation.catalog import EvaluationError
-from fimjax.evaluation.committed import committed_row, committed_series
+from fimjax.errors import EvaluationError
+from fimjax.evaluation.baselines import committed
+from fimjax.evaluation.baselines.committed import committed_row, committed_series
+from fimjax.evaluation.datasets.sampling import sampling_order, take_sample
 from fimjax.evaluation.forecasts import fingerprint, series_fingerprints
-from fimjax.evaluation.sampling import sampling_order, take_sample
-from fimjax.evaluation.scoring import score, yardsticks
+from fimjax.evaluation.scoring import reference_scores, score
 from tests.evaluation.examples import make_dataset, make_forecasts
 
 WHOLE = make_dataset(series=4)
@@ -18,7 +18,7 @@ SAMPLE = take_sample(LARGE, 10)
 
 
 def row(dataset, model):
-    by = yardsticks(dataset)
+    by = reference_scores(dataset)
     forecasts = make_forecasts(dataset)
     if model == "seasonal_naive":
         forecasts = dataclasses.replace(forecasts, point=by.last_season)
@@ -39,30 +39,30 @@ def published(monkeypatch):
 
 
 def test_committed_figures_are_of_the_very_same_series():
-    assert committed_row("sicoum", WHOLE, yardsticks(WHOLE))["source"] == "committed"
-    assert committed_row("sicoum", SAMPLE, yardsticks(SAMPLE))["scrps"] == row(SAMPLE, "sicoum")["scrps"]
+    assert committed_row("sicoum", WHOLE, reference_scores(WHOLE))["source"] == "committed"
+    assert committed_row("sicoum", SAMPLE, reference_scores(SAMPLE))["scrps"] == row(SAMPLE, "sicoum")["scrps"]
 
 
 def test_a_copy_with_other_digits_will_do_and_one_with_other_series_will_not():
     digits = dataclasses.replace(WHOLE, histories=[y * (1 + 1e-6) for y in WHOLE.histories])
-    assert committed_row("sicoum", digits, yardsticks(digits))["source"] == "committed, another copy"
+    assert committed_row("sicoum", digits, reference_scores(digits))["source"] == "committed, another copy"
     other = make_dataset(series=4, seed=1)
     with pytest.raises(EvaluationError, match="the committed figures are of other series"):
-        committed_row("sicoum", other, yardsticks(other))
+        committed_row("sicoum", other, reference_scores(other))
 
 
 def test_a_sample_of_other_series_will_not_do():
     other = take_sample(LARGE, 10, seed=1)
     with pytest.raises(EvaluationError, match="the committed figures are of other series"):
-        committed_row("sicoum", other, yardsticks(other))
+        committed_row("sicoum", other, reference_scores(other))
 
 
 def test_what_is_not_committed_is_named():
     with pytest.raises(EvaluationError, match=r"no committed figures of 4 series \(there are none\)"):
-        committed_row("auto_ets", WHOLE, yardsticks(WHOLE))
+        committed_row("auto_ets", WHOLE, reference_scores(WHOLE))
     seven = take_sample(LARGE, 7)
     with pytest.raises(EvaluationError, match=r"of 7 series \(there are of 10 or 5 series\)"):
-        committed_row("sicoum", seven, yardsticks(seven))
+        committed_row("sicoum", seven, reference_scores(seven))
 
 
 def test_the_committed_sample_is_found_whatever_the_series_are_called():
@@ -72,7 +72,7 @@ def test_the_committed_sample_is_found_whatever_the_series_are_called():
     )
     found = committed_series(copy, ["sicoum", "seasonal_naive"])
     assert len(found) == 10 and fingerprint(found) == fingerprint(SAMPLE)
-    assert committed_row("sicoum", found, yardsticks(found))["source"] == "committed"
+    assert committed_row("sicoum", found, reference_scores(found))["source"] == "committed"
 
 
 def test_models_meet_on_the_largest_sample_that_all_have():

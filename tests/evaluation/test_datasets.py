@@ -6,10 +6,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fimjax.evaluation.catalog import CATALOG, EvaluationError
-from fimjax.evaluation.datasets import differences_from_table3, read_dataset
-from fimjax.evaluation.sampling import resampling_counts, sampling_order, take_sample
-from fimjax.forecasting.frequency import infer_frequency
+from fimjax.errors import EvaluationError
+from fimjax.evaluation.datasets.catalog import CATALOG
+from fimjax.evaluation.datasets.dataset import differences_from_table3, read_dataset
+from fimjax.evaluation.datasets.sampling import resampling_counts, sampling_order, take_sample
+from fimjax.frames.frequency import infer_frequency
 from tests.evaluation.examples import make_dataset, write_dataset
 
 
@@ -139,4 +140,4 @@ def test_a_resample_has_as_many_series_as_the_sample():
 @pytest.mark.parametrize("info", CATALOG.values(), ids=CATALOG)
 def test_a_forecaster_is_told_the_season_that_a_users_dates_have(info):
     stamps = pd.date_range("2001-01-01", periods=60, freq=info.frequency).to_numpy()
-    assert info.told_season == infer_frequency([stamps]).season_length
+    assert info.reported_season == infer_frequency([stamps]).season_length

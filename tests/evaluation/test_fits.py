@@ -2,10 +2,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from fimjax.evaluation import fits
-from fimjax.evaluation.catalog import EvaluationError
-from fimjax.evaluation.fits import FitCache, statistical_forecasts
-from fimjax.evaluation.statistical import MEMBERS, fit_and_forecast
+from fimjax.errors import EvaluationError
+from fimjax.evaluation.baselines import fits
+from fimjax.evaluation.baselines.fits import FitCache, statistical_forecasts
+from fimjax.evaluation.baselines.statistical import MEMBERS, fit_and_forecast
 from tests.evaluation.examples import make_dataset
 
 

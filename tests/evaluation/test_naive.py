@@ -1,7 +1,14 @@
 import numpy as np
 from statsforecast.models import SeasonalNaive
 
-from fimjax.evaluation.naive import forecast_all, is_seasonal, last_season, last_value, naive2, seasonal_factors
+from fimjax.evaluation.baselines.naive import (
+    forecast_all,
+    is_seasonal,
+    last_season,
+    last_value,
+    naive2,
+    seasonal_factors,
+)
 from tests.evaluation.examples import make_dataset
 
 MONTHS = np.array([0.9, 0.8, 0.95, 1.0, 1.05, 1.1, 1.3, 1.25, 1.0, 0.9, 0.85, 0.9])

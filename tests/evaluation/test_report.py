@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fimjax.evaluation import charts, figures
-from fimjax.evaluation.catalog import EvaluationError, dataset_info
-from fimjax.evaluation.datasets import Dataset
+from fimjax.errors import EvaluationError
+from fimjax.evaluation.datasets.catalog import dataset_info
+from fimjax.evaluation.datasets.dataset import Dataset
 from fimjax.evaluation.forecasts import INTERVALS, LEVELS, Forecasts
 from fimjax.evaluation.metrics import naive_scales
-from fimjax.evaluation.report import write_report
+from fimjax.evaluation.report import charts, figures
+from fimjax.evaluation.report.report import write_report
 
 BAD = "<script>alert('$x$')</script>"
 MODELS = ("fim", "sicoum", "dynamic_optimized_theta", "seasonal_naive", BAD)
@@ -210,7 +211,7 @@ def test_what_cannot_be_reported_is_named(tmp_path, monkeypatch):
     other = make_forecasts(dataset.take(np.arange(10)[::-1]))
     with pytest.raises(EvaluationError, match="fim are not of the series of m1_yearly"):
         write_report(metrics, {("m1_yearly", "fim"): (dataset, other)}, [], path)
-    monkeypatch.delitem(sys.modules, "fimjax.evaluation.charts", raising=False)
+    monkeypatch.delitem(sys.modules, "fimjax.evaluation.report.charts", raising=False)
     monkeypatch.delattr(sys.modules["fimjax.evaluation"], "charts", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(EvaluationError, match="needs matplotlib"):

@@ -3,9 +3,9 @@ import pytest
 from scipy.stats import norm
 from statsforecast.models import AutoETS
 
-from fimjax.evaluation import statistical
+from fimjax.evaluation.baselines import statistical
+from fimjax.evaluation.baselines.statistical import SINGLE, combine, fit_and_forecast, implied_deviation
 from fimjax.evaluation.forecasts import LEVELS, Forecasts, level_index
-from fimjax.evaluation.statistical import SINGLE, combine, fit_and_forecast, implied_deviation
 
 Y = 100 + 10 * np.sin(np.arange(60) * np.pi / 6) + np.random.default_rng(0).normal(size=60)
 

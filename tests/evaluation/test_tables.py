@@ -2,10 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fimjax.evaluation.agreement import agreement_with_fev, agreement_with_paper
-from fimjax.evaluation.catalog import CATALOG
+from fimjax.evaluation.datasets.catalog import CATALOG
 from fimjax.evaluation.published import FEV, MASE_TABLE, SCRPS_TABLE, has_seen, read_published
-from fimjax.evaluation.tables import FLAG, mase_table, scrps_table, summary
+from fimjax.evaluation.report.agreement import agreement_with_fev, agreement_with_paper
+from fimjax.evaluation.report.tables import FLAG, mase_table, scrps_table, summary
 
 ROWS = [
     # dataset, model, scrps, mase, seen, series, population

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fimjax.evaluation.catalog import EvaluationError
-from fimjax.evaluation.tsf import parse_tsf
+from fimjax.errors import EvaluationError
+from fimjax.evaluation.datasets.tsf import parse_tsf
 
 HEADER = """# Dataset Information
 # Makridakis, S., Hibon, M., 2000, 451–476.

@@ -10,7 +10,7 @@ import pytest
 
 from fimjax.config import FIMConfig
 from fimjax.models import build_model, count_params, init_params
-from fimjax.nn.season import Clock
+from fimjax.nn.season import SeasonPhase
 from fimjax.nn.windows import Windows, split_windows
 from tests.examples import (
     FORECASTER,
@@ -223,7 +223,7 @@ def test_what_fim_says_of_its_last_windows_is_what_fim_l_says_of_them(config):
     forecast = model.apply(variables, windows, method="encode")
     found = model.apply(variables, forecast, windows, times, method="interpolate")
     local = build_model(config.local)
-    clock = Clock(windows.origin, jnp.ones(3), windows.season).repeat(2)
+    clock = SeasonPhase(windows.origin, jnp.ones(3), windows.season).repeat(2)
     fold = lambda x: x[:, -2:].reshape(-1, x.shape[-1])  # noqa: E731
     inputs = (*map(fold, (windows.values, windows.times, windows.mask)), fold(times), clock)
     expected = local.apply({"params": variables["params"]["local"]}, *inputs)

@@ -8,10 +8,10 @@ import pytest
 
 from fimjax.config import FIMLocalConfig
 from fimjax.models import build_model, count_params, init_params
-from fimjax.nn.season import Clock
+from fimjax.nn.season import SeasonPhase
 from tests.examples import LOCAL, OPERATOR, QUERYING_LOCAL, RICH_LOCAL, apply, random_window, with_params
 
-CLOCK = Clock(jnp.zeros(3), jnp.ones(3), jnp.array([1, 4, 12]))
+CLOCK = SeasonPhase(jnp.zeros(3), jnp.ones(3), jnp.array([1, 4, 12]))
 MODELS = pytest.mark.parametrize(
     "config", [LOCAL, RICH_LOCAL, QUERYING_LOCAL, OPERATOR], ids=["value", "quantiles", "querying", "deeponet"]
 )
@@ -85,7 +85,7 @@ def test_scaling_and_shifting_time_changes_nothing(config, scale, shift):
     model, variables = with_params(config)
     values, times, mask = random_window()
     expected = answer(model, variables, values, times, mask)
-    clock = Clock(CLOCK.origin * scale + shift, CLOCK.step * scale, CLOCK.season)
+    clock = SeasonPhase(CLOCK.origin * scale + shift, CLOCK.step * scale, CLOCK.season)
     moved = answer(model, variables, values, times * scale + shift, mask, QUERY * scale + shift, clock)
     chex.assert_trees_all_close(moved, expected, rtol=2e-3, atol=2e-3)
 
@@ -135,7 +135,7 @@ def test_encode_and_decode_make_up_the_call():
 
 def test_the_season_matters_only_where_it_is_asked_for():
     values, times, mask = random_window()
-    other = Clock(CLOCK.origin, CLOCK.step, jnp.array([1, 5, 12]))
+    other = SeasonPhase(CLOCK.origin, CLOCK.step, jnp.array([1, 5, 12]))
     for config, differs in ((LOCAL, False), (RICH_LOCAL, True)):
         model, variables = with_params(config)
         change = answer(model, variables, values, times, mask, clock=other) - answer(
@@ -148,7 +148,7 @@ def test_the_season_matters_only_where_it_is_asked_for():
 def test_no_clock_means_no_season():
     model, variables = with_params(RICH_LOCAL)
     window = random_window()
-    none = Clock(jnp.zeros(3), jnp.ones(3), jnp.ones(3, jnp.int32))
+    none = SeasonPhase(jnp.zeros(3), jnp.ones(3), jnp.ones(3, jnp.int32))
     chex.assert_trees_all_close(
         answer(model, variables, *window, clock=none), answer(model, variables, *window, clock=None)
     )

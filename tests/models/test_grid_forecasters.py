@@ -9,7 +9,8 @@ import numpy as np
 import optax
 import pytest
 
-from fimjax.config import ChronosBoltConfig, ConfigError, MQCNNConfig, NBEATSConfig, PatchTSTConfig, TrainingConfig
+from fimjax.config import ChronosBoltConfig, MQCNNConfig, NBEATSConfig, PatchTSTConfig, TrainingConfig
+from fimjax.errors import ConfigError
 from fimjax.models import build_model, forecasts, init_params, model_name
 from fimjax.nn.compute import Compute
 from fimjax.nn.grid import lay_on_grid

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fimjax.nn.decomposition import phase_means, seasonal_parts
+from fimjax.nn.classical.decomposition import phase_means, seasonal_parts
 
 B = 16
 

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from fimjax.nn.attention import Attention, masked_attention
-from fimjax.nn.head import apply_head, median_index
+from fimjax.nn.mlp import Projection
+from fimjax.nn.pooling import SummaryAttention
+from fimjax.nn.quantile_head import apply_quantile_head, median_index
 from fimjax.nn.scaling import Affine, fit_moments, fit_range
-from fimjax.nn.season import Clock
+from fimjax.nn.season import SeasonPhase
 from fimjax.nn.statistics import window_statistics
-from fimjax.nn.summary import SummaryAttention
 from fimjax.nn.transformer import TransformerEncoder
-from fimjax.nn.trunk import Projection
 
 
 def random(shape, seed=0):
@@ -101,15 +101,15 @@ class TestHead:
     @pytest.mark.parametrize("levels", [(0.5,), (0.1, 0.9), (0.1, 0.5, 0.9), tuple(np.arange(0.05, 1, 0.05))])
     def test_quantiles_rise_whatever_the_network_says(self, levels):
         raw = random((1000, len(levels))) * 10.0 ** random((1000, 1), 1)
-        assert np.all(np.diff(np.asarray(apply_head(raw, levels)), axis=-1) >= 0)
+        assert np.all(np.diff(np.asarray(apply_quantile_head(raw, levels)), axis=-1) >= 0)
 
     def test_every_quantile_is_free(self):
-        jacobian = jax.jacobian(lambda raw: apply_head(raw, (0.1, 0.5, 0.9)))(jnp.zeros(3))
+        jacobian = jax.jacobian(lambda raw: apply_quantile_head(raw, (0.1, 0.5, 0.9)))(jnp.zeros(3))
         assert np.linalg.matrix_rank(jacobian) == 3
 
     def test_a_value_passes_through(self):
         raw = random((4, 1))
-        chex.assert_trees_all_equal(apply_head(raw, ()), raw)
+        chex.assert_trees_all_equal(apply_quantile_head(raw, ()), raw)
         assert median_index(()) == 0 and median_index((0.1, 0.4, 0.7)) == 1
 
 
@@ -157,7 +157,7 @@ def test_the_nine_statistics_in_the_reports_order():
 
 class TestClock:
     def test_phases_repeat_with_the_season_and_are_zero_without(self):
-        clock = Clock(jnp.array([3.0, 3.0]), jnp.array([0.5, 0.5]), jnp.array([12, 1]))
+        clock = SeasonPhase(jnp.array([3.0, 3.0]), jnp.array([0.5, 0.5]), jnp.array([12, 1]))
         times = 3.0 + 0.5 * jnp.arange(36.0)[None].repeat(2, axis=0)
         phases = clock.phases(times, harmonics=2)
         chex.assert_shape(phases, (2, 36, 5))

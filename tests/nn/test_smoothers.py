@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fimjax.nn.decomposition import solve
-from fimjax.nn.smoothers import HALF_LIVES, MEMORIES, Smoothed, same_phase, smooth
+from fimjax.nn.classical.decomposition import solve
+from fimjax.nn.classical.smoothers import HALF_LIVES, MEMORIES, Smoothed, same_phase, smooth
 
 STEPS, AHEAD = np.arange(-95.0, 1.0, dtype=np.float32), np.arange(1.0, 25.0, dtype=np.float32)
 LINES = slice(1, None, 2)

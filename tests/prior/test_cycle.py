@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fimjax.prior.cycle import WAVES, cycle, sees_cycles
+from fimjax.prior.effects.cycle import WAVES, cycle, sees_cycles
 from tests.prior.test_observation import QUIET, WAVE, measure
 
 N = 600

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fimjax.config import MAX_SEASON
-from fimjax.prior import ets
+from fimjax.prior.families import ets
 from tests.prior.quick import quick_jit
 
 N = 90

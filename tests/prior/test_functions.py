@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fimjax.prior import chebyshev, dataset_g, smooth
+from fimjax.prior.families import chebyshev, dataset_g, smooth
 from tests.prior.quick import quick_jit
 
 T = np.linspace(0.05, 1.0, 50, dtype=np.float32)

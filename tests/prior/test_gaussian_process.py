@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ive
 
-from fimjax.prior import gaussian_process as gp
+from fimjax.prior.families import gaussian_process as gp
 from fimjax.prior.waves import smooth_waves
 from tests.prior.quick import fair_jit, quick_jit
 

@@ -247,13 +247,13 @@ def test_keep_two_restores_the_last_slots_of_starved_windows():
 def test_seasons_are_hidden_and_wrong_in_their_shares():
     u = jax.random.uniform(jax.random.key(4), (4_000,))
     config = PriorConfig(wrong_season=0.1)
-    told = np.asarray(jax.vmap(lambda x: observation.told_season(x, 12, config))(u))
+    told = np.asarray(jax.vmap(lambda x: observation.reported_season(x, 12, config))(u))
     assert set(told) == set(config.seasons)
     of_list = lambda season: np.mean(np.array(config.seasons) == season)
     np.testing.assert_allclose((told == 1).mean(), config.hidden_season + 0.1 * of_list(1), atol=0.02)
     np.testing.assert_allclose((told != 12).mean(), config.hidden_season + 0.1 * (1 - of_list(12)), atol=0.02)
     honest = PriorConfig(wrong_season=0.0)
-    assert set(np.asarray(jax.vmap(lambda x: observation.told_season(x, 12, honest))(u))) == {1, 12}
+    assert set(np.asarray(jax.vmap(lambda x: observation.reported_season(x, 12, honest))(u))) == {1, 12}
 
 
 def test_yearly_growth_is_wider():
@@ -266,7 +266,7 @@ def test_yearly_growth_is_wider():
 def test_floors_lie_below_all_values_and_at_zero_for_what_has_one():
     valid = jnp.arange(N) > 5
     numbers = jax.random.uniform(jax.random.key(7), (2_000, 2))
-    tell = jax.vmap(observation.told_floor, in_axes=(0, None, None, None))
+    tell = jax.vmap(observation.reported_floor, in_axes=(0, None, None, None))
 
     def told(values, has_zero):
         measured = observation.Measured(values, values, jnp.array(has_zero))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from fimjax.prior import counts, growing, local_linear_trend, random_walk, regimes
+from fimjax.prior.families import counts, growing, local_linear_trend, random_walk, regimes
 from tests.prior.quick import quick_jit
 
 

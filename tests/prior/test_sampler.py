@@ -9,7 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fimjax.config import ConfigError, PriorConfig, PriorWeights
+from fimjax.config import PriorConfig, PriorWeights
+from fimjax.errors import ConfigError
 from fimjax.nn.windows import Windows
 from fimjax.prior.families import FAMILIES
 from fimjax.prior.sampler import family_counts, sample_group, sample_groups, seasons_by_series

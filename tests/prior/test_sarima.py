@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
-from fimjax.prior import sarima
+from fimjax.prior.families import sarima
 from tests.prior.quick import quick_jit
 
 seasonal_sum = quick_jit(sarima.seasonal_sum)

@@ -14,7 +14,7 @@ import numpy as np
 import optax
 import pytest
 
-from fimjax.training.checkpoint import load_params
+from fimjax.checkpoints.runs import load_params
 from fimjax.training.loop import train
 from fimjax.training.parallel import first, parallel_gradient, replicate
 from tests.training.examples import OPERATOR_RUN, ROOT, run_config, write_config_file

@@ -13,7 +13,7 @@ from jax._src.cudnn import fused_attention_stablehlo as cudnn
 
 from configs.paper_fim import get_config as paper_fim
 from configs.tiny_fim import get_config as tiny_fim
-from fimjax.config import ConfigError
+from fimjax.errors import ConfigError
 from fimjax.models import build_model, init_params
 from fimjax.nn.attention import fused_attention, masked_attention
 from fimjax.nn.compute import Compute

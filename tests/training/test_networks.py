@@ -3,10 +3,10 @@
 import dataclasses
 import json
 
-from fimjax.forecasting.forecaster import Forecaster
+from fimjax.forecaster import Forecaster
 from fimjax.training.loop import train
 from fimjax.training.picture import draw_run
-from tests.forecasting.small import frame
+from tests.inference.small import frame
 from tests.models.test_grid_forecasters import PLAIN
 from tests.training.examples import run_config
 

@@ -9,7 +9,7 @@ import numpy as np
 import optax
 import pytest
 
-from fimjax.config import ConfigError
+from fimjax.errors import ConfigError
 from fimjax.models import build_model, init_params
 from fimjax.nn.compute import Compute
 from fimjax.prior.sampler import sample_group

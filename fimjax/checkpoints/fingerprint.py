@@ -1,0 +1,30 @@
+"""What tells one model's forecasts from another's."""
+
+import hashlib
+from importlib import metadata
+
+import jax
+import numpy as np
+
+from fimjax.config import Config
+from fimjax.inference.predict import Params, reading
+from fimjax.inference.views import View
+
+
+def fingerprint(config: Config, params: Params, views: tuple[View, ...]) -> str:
+    """Changes with the weights, with how a series is read, and with fimjax's version."""
+    prior = reading(config).prior
+    about = (
+        metadata.version("fimjax"),
+        config.model,
+        prior.windows,
+        prior.min_window_steps,
+        prior.max_window_steps,
+        prior.slots,
+        views,
+    )
+    digest = hashlib.sha256(repr(about).encode())
+    for path, leaf in jax.tree_util.tree_leaves_with_path(params):
+        digest.update(jax.tree_util.keystr(path).encode())
+        digest.update(np.asarray(leaf).tobytes())
+    return digest.hexdigest()[:16]

@@ -1,0 +1,65 @@
+"""The figures that the report shows, worked out from the benchmark's table and from forecasts."""
+
+import numpy as np
+import pandas as pd
+
+from fimjax.evaluation.datasets.dataset import Dataset
+from fimjax.evaluation.forecasts import INTERVALS, LEVELS, Forecasts
+from fimjax.evaluation.metrics import SCORED, scrps
+
+REFERENCES = ("sicoum", "seasonal_naive")
+"""The models that others are compared with: the first one that has a score."""
+
+
+def relative_scores(metrics: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
+    """sCRPS relative to the reference's on the same data set.
+
+    Returns:
+        Scores, a row a data set and a column a model; the reference of each data set, "" where it is the best model.
+    """
+    scores = metrics.pivot(index="dataset", columns="model", values="scrps").astype(float)
+    scores = scores.reindex(index=metrics["dataset"].unique(), columns=metrics["model"].unique())
+    references = pd.Series("", index=scores.index)
+    divisors = scores.where(scores > 0).min(axis=1)
+    for name in reversed(REFERENCES):
+        if name in scores:
+            usable = scores[name] > 0
+            references[usable], divisors[usable] = name, scores.loc[usable, name]
+    return scores.div(divisors, axis=0), references
+
+
+def common_scores(relative: pd.DataFrame) -> pd.DataFrame:
+    """The data sets on which every model has a score, of the models that have any."""
+    return relative.dropna(axis=1, how="all").dropna()
+
+
+def seconds_per_thousand(metrics: pd.DataFrame, datasets: pd.Index) -> pd.Series:
+    """Processor seconds for 1000 series of these data sets; only for models timed on all of them."""
+    timed = metrics[metrics["dataset"].isin(datasets) & (metrics["cpu_seconds"] > 0)]
+    sums = timed.groupby("model", sort=False)[["cpu_seconds", "series"]].sum()
+    counts = timed.groupby("model", sort=False).size()
+    return (1000 * sums["cpu_seconds"] / sums["series"])[counts == len(datasets)].astype(float)
+
+
+def mean_coverages(metrics: pd.DataFrame) -> pd.DataFrame:
+    """Coverage over data sets, weighted by their series: a row a model, a column an interval."""
+    rows = {}
+    for model, group in metrics.groupby("model", sort=False):
+        found = group[[f"coverage_{interval}" for interval in INTERVALS]].to_numpy(float)
+        weights = np.where(np.isfinite(found), group[["population"]].to_numpy(float), 0.0)
+        total = weights.sum(axis=0)
+        rows[model] = np.where(total > 0, np.nansum(found * weights, axis=0) / np.where(total > 0, total, 1), np.nan)
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(INTERVALS)).dropna()
+
+
+def step_errors(dataset: Dataset, forecasts: Forecasts, scales: np.ndarray) -> np.ndarray:
+    """mean over series of |y - f| / naive_scale at each step [h]; series of scale 0 are left out."""
+    defined = scales > 0
+    errors = np.abs(dataset.future - forecasts.point)[defined] / scales[defined, None]
+    return errors.mean(axis=0) if defined.any() else np.full(dataset.future.shape[1], np.nan)
+
+
+def series_scores(dataset: Dataset, forecasts: Forecasts, scales: np.ndarray) -> np.ndarray:
+    """mean over steps and levels of 2 rho_p(y, q_p) / naive_scale of each series [N]; NaN where the scale is 0."""
+    losses = scrps(dataset.future, forecasts.quantiles[..., SCORED], tuple(LEVELS[i] for i in SCORED)).numerator
+    return np.where(scales > 0, losses / dataset.future.shape[1] / np.where(scales > 0, scales, 1), np.nan)

@@ -1,0 +1,79 @@
+"""The weights that ship: whole, small, with their story, and of use."""
+
+import json
+from importlib.resources import files
+
+import chex
+import numpy as np
+import pandas as pd
+
+from fimjax import Forecaster
+from fimjax.checkpoints.pretrained import DEFAULT, bundled, load_pretrained
+from fimjax.cli.train import load_config
+from fimjax.examples import air_passengers
+from tests.training.examples import ROOT
+
+
+def passengers() -> pd.DataFrame:
+    df = pd.read_csv(air_passengers(), parse_dates=["month"]).assign(unique_id="passengers")
+    return df.rename(columns={"month": "ds", "passengers": "y"})
+
+
+def test_they_are_whole():
+    """Bundled weights are loaded without a look at their shapes, so that here is where they are looked at."""
+    for name in bundled():
+        folder = files("fimjax.weights").joinpath(name)
+        chex.assert_trees_all_equal(load_pretrained(str(folder))[1], load_pretrained(name)[1])
+    assert DEFAULT in bundled()
+
+
+def test_they_are_small_and_come_with_their_story():
+    total = 0
+    for name, about in bundled().items():
+        folder = files("fimjax.weights").joinpath(name)
+        total += sum(len(file.read_bytes()) for file in folder.iterdir())
+        log = [json.loads(line) for line in folder.joinpath("training.jsonl").read_text().splitlines()]
+        last = about["stages"][-1]
+        assert {"hardware", "steps", "seconds", "parameters"} <= set(about) and {"seed", "best_step"} <= set(last)
+        assert max(line["step"] for line in log if line["stage"] == last["stage"]) == last["steps"]
+    assert total < 20e6
+
+
+def test_they_forecast_a_series_that_they_never_saw_better_than_its_last_year():
+    df = passengers()
+    backtest = Forecaster.from_pretrained().cross_validation(df, h=12, n_windows=3, level=[80])
+    error = (backtest["FIM"] - backtest["y"]).abs().mean()
+    last_year = df["y"].shift(12).reindex(range(len(df) - 36, len(df))).to_numpy()
+    assert error < 0.8 * np.abs(last_year - backtest["y"].to_numpy()).mean()
+    inside = backtest["y"].between(backtest["FIM-lo-80"], backtest["FIM-hi-80"]).mean()
+    assert 0.4 < inside  # of 36 points that depend on each other
+
+
+def test_they_fill_scattered_gaps_about_as_well_as_a_straight_line():
+    """On this series; on most they are better (docs/accuracy.md). Long gaps are another matter."""
+    df, errors = passengers(), {"FIM": 0.0, "line": 0.0}
+    model = Forecaster.from_pretrained()
+    for seed in range(6):
+        gaps = np.random.default_rng(seed).random(len(df)) < 0.3
+        gaps[[0, -1]] = False
+        truth = df["y"][gaps].to_numpy()
+        errors["FIM"] += np.abs(model.interpolate(df[~gaps])["FIM"].to_numpy()[gaps] - truth).mean()
+        line = np.interp(np.flatnonzero(gaps), np.flatnonzero(~gaps), df["y"][~gaps])
+        errors["line"] += np.abs(line - truth).mean()
+    assert errors["FIM"] < 1.05 * errors["line"]
+
+
+def test_their_recipes_are_configs_of_the_repository():
+    recipes = {"fim-small": "bundled_fim", "nbeats-small": "bundled_nbeats"}
+    assert set(recipes) == set(bundled())
+    for name, recipe in recipes.items():
+        assert load_pretrained(name)[0] == load_config(ROOT / "configs" / f"{recipe}.py")
+
+
+def test_both_together_forecast_the_passengers_and_the_fim_alone_fills():
+    df = passengers()
+    both = Forecaster.from_pretrained("fim-small+nbeats-small")
+    found = both.forecast(df, h=12, level=[80])
+    alone = [Forecaster.from_pretrained(name).forecast(df, h=12) for name in ("fim-small", "nbeats-small")]
+    np.testing.assert_allclose(found["FIM+NBEATS"], (alone[0]["FIM"] + alone[1]["NBEATS"]) / 2, rtol=1e-4)
+    assert both.interpolate(df.drop(index=[40, 41, 70]))["FIM+NBEATS"].notna().all()
