@@ -1,5 +1,8 @@
-"""The last run of the FIM whose weights ship as fim-small, begun from long ones of small_fim, at a lower rate: what
-ships is the mean of both. All seasonal series have errors as large as their level is restless."""
+"""The last of the runs that made fim-small: small_fim at a lower learning rate, begun from earlier runs of small_fim.
+
+The shipped parameters are the mean of this run's and those it began from. All seasonal quarterly and monthly series
+have noise in proportion to the movement of their level.
+"""
 
 import dataclasses
 
@@ -9,6 +12,6 @@ from fimjax.config import Config
 
 def get_config() -> Config:
     small = small_config()
-    prior = dataclasses.replace(small.prior, unrest=1.0)
+    prior = dataclasses.replace(small.prior, level_noise=1.0)
     training = dataclasses.replace(small.training, seed=23, steps=14_000, learning_rate=1e-3)
     return dataclasses.replace(small, prior=prior, training=training)

@@ -1,5 +1,8 @@
-"""The NBEATS whose weights ship as nbeats-small: small_nbeats with the prior of its day, in which no level jumped, no
-cycles were, errors did not keep up with levels, and histories had five points or more."""
+"""The N-BEATS whose weights ship as nbeats-small: small_nbeats with the prior that existed when it was trained.
+
+That prior had no jumps, no business cycles, no daily or weekly patterns, no noise in proportion to the level's
+movement, and no reported floor. Histories had five points or more.
+"""
 
 import dataclasses
 
@@ -9,5 +12,13 @@ from fimjax.config import Config
 
 def get_config() -> Config:
     small = small_config()
-    prior = dataclasses.replace(small.prior, jumps=0.0, cycles=0.0, unrest=0.0, min_context=5)
-    return dataclasses.replace(small, prior=prior)
+    prior = dataclasses.replace(
+        small.prior,
+        jumps=0.0,
+        cycles=0.0,
+        daily_pattern=0.0,
+        weekly_pattern=0.0,
+        level_noise=0.0,
+        hidden_floor=1.0,
+    )
+    return dataclasses.replace(small, windows=dataclasses.replace(small.windows, min_history=5), prior=prior)

@@ -1,4 +1,4 @@
-"""The classical DeepONet as an interpolator, to compare tiny_fim_local with."""
+"""The classical DeepONet as an interpolator, for comparison with tiny_fim_local."""
 
 import dataclasses
 
@@ -8,5 +8,5 @@ from fimjax.config import Config, DeepONetConfig
 
 def get_config() -> Config:
     local = local_config()
-    model = DeepONetConfig(sensors=local.prior.slots, width=96, features=64, layers=3)
+    model = DeepONetConfig(sensors=local.windows.slots, width=96, features=64, layers=3)
     return dataclasses.replace(local, model=model)

@@ -1,0 +1,1 @@
+"""Stored models: checkpoints of training runs, and pretrained weights."""

@@ -1,4 +1,4 @@
-"""What tells one model's forecasts from another's."""
+"""A short hash that identifies a model's forecasts."""
 
 import hashlib
 from importlib import metadata
@@ -6,24 +6,14 @@ from importlib import metadata
 import jax
 import numpy as np
 
-from fimjax.config import Config
-from fimjax.inference.predict import Params, reading
-from fimjax.inference.views import View
+from fimjax.config import ModelConfig, WindowConfig
+from fimjax.models import Params
 
 
-def fingerprint(config: Config, params: Params, views: tuple[View, ...]) -> str:
-    """Changes with the weights, with how a series is read, and with fimjax's version."""
-    prior = reading(config).prior
-    about = (
-        metadata.version("fimjax"),
-        config.model,
-        prior.windows,
-        prior.min_window_steps,
-        prior.max_window_steps,
-        prior.slots,
-        views,
-    )
-    digest = hashlib.sha256(repr(about).encode())
+def fingerprint(model: ModelConfig, windows: WindowConfig, params: Params) -> str:
+    """Changes with the weights, with the windows that inference reads, and with fimjax's version."""
+    settings = (metadata.version("fimjax"), model, windows)
+    digest = hashlib.sha256(repr(settings).encode())
     for path, leaf in jax.tree_util.tree_leaves_with_path(params):
         digest.update(jax.tree_util.keystr(path).encode())
         digest.update(np.asarray(leaf).tobytes())

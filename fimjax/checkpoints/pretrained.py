@@ -1,4 +1,4 @@
-"""Trained models as two files, config.json and model.safetensors: those that ship with fimjax, and your own."""
+"""Pretrained models as two files, config.json and model.safetensors: those bundled with fimjax, and your own."""
 
 import functools
 import hashlib
@@ -14,24 +14,27 @@ import safetensors
 import safetensors.numpy
 
 from fimjax.config import Config, ModelConfig, from_dict, to_dict
+from fimjax.config.migration import upgrade_parameter_name
 from fimjax.errors import PretrainedError
 from fimjax.files import replacing
-from fimjax.inference.predict import Params
-from fimjax.models import build_model, count_params, forecasts, init_params
+from fimjax.models import Params, build_model, count_params, forecasts, param_shapes
 from fimjax.weights import CONFIG, DEFAULT, bundled_folders
 
 WEIGHTS = "model.safetensors"
 
+ArrayInfo = tuple[str, tuple[int, ...]]
+"""Dtype and shape of a stored array."""
+
 
 def save_pretrained(folder: Path | str, config: Config, params: Params, about: dict[str, Any]) -> None:
-    """Writes a trained forecaster as config.json and model.safetensors, in place of those that are there.
+    """Writes a trained forecaster as config.json and model.safetensors, replacing those that are there.
 
     Args:
-        folder: made if it is missing.
+        folder: created if it is missing.
         config: of the whole training run.
-        params: the parameters that forecast, stored as float32.
-        about: anything that JSON can say of how the model came about: seed, steps, hardware, time. fimjax's version is
-            added unless it is there; the number of parameters and the SHA-256 sum of model.safetensors are always.
+        params: the parameters for inference, stored as float32.
+        about: JSON facts about the training: seed, steps, hardware, time. fimjax's version is added unless it is there;
+            the number of parameters and the SHA-256 sum of model.safetensors are always added.
     """
     folder = Path(folder)
     arrays = {name: np.asarray(x, np.float32, order="C") for name, x in _by_name(params).items()}
@@ -44,25 +47,24 @@ def save_pretrained(folder: Path | str, config: Config, params: Params, about: d
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / WEIGHTS) as scratch:
         scratch.write_bytes(weights)
-    # Last: a folder without it is not whole yet, and the sum in an older one does not fit the newer weights.
+    # Last, because an older config.json does not fit the sum of the new weights, so the folder is refused until then.
     with replacing(folder / CONFIG) as scratch:
         scratch.write_text(text)
 
 
 def load_pretrained(source: str | Path | None = None) -> tuple[Config, Params, dict[str, Any]]:
-    """A trained forecaster: a FIM, or a network on a regular grid.
+    """Loads a trained forecaster.
 
     Args:
         source: the name of a bundled model, a folder that `save_pretrained` wrote, or that of a training run, whose
-            best checkpoint is taken; None for the default bundled model. A name that is bundled is never a folder:
-            write "./name" for that.
+            best checkpoint is taken; None for the default bundled model. A bundled name takes precedence over a folder:
+            write "./name" for the folder.
 
     Returns:
-        The config of its training, its parameters as NumPy arrays, and what is known of how it came about: nothing,
-        for a training run.
+        The config of its training, its parameters as NumPy arrays, and facts about its training (none for a run).
 
     Raises:
-        PretrainedError: if it is not there, not whole, or does not forecast.
+        PretrainedError: the model is missing or damaged, or does not forecast.
     """
     names = bundled_folders()
     if source is None and DEFAULT not in names:
@@ -72,7 +74,7 @@ def load_pretrained(source: str | Path | None = None) -> tuple[Config, Params, d
         )
     source = DEFAULT if source is None else source
     if isinstance(source, str) and source in names:
-        # What ships is whole, as the tests see to; the shapes of a model's parameters take longer than all the rest.
+        # The tests check that bundled weights fit their config, and checking takes longer than all the rest.
         return _read(names[source], trusted=True)
     folder = Path(source)
     if not folder.is_dir():
@@ -86,7 +88,7 @@ def load_pretrained(source: str | Path | None = None) -> tuple[Config, Params, d
 
 
 def bundled() -> dict[str, dict[str, Any]]:
-    """The models that ship with fimjax: what is known of how each came about, by name."""
+    """Facts about the training of each bundled model, by name."""
     return {name: _read_config(folder)[1] for name, folder in bundled_folders().items()}
 
 
@@ -96,28 +98,28 @@ def _is_run(folder: Path) -> bool:
 
 
 def _read_run(folder: Path) -> tuple[Config, Params, dict[str, Any]]:
-    from fimjax.checkpoints.runs import load_params  # Orbax takes longer to import than a model to load
+    from fimjax.checkpoints.runs import load_run  # Orbax takes longer to import than a model to load
 
     try:
-        config, params = load_params(folder)
-    except Exception as error:  # Orbax has a kind of its own for everything that can be missing or damaged
+        config, params = load_run(folder)
+    except Exception as error:  # Orbax has its own exception for everything that can be missing or damaged
         raise PretrainedError(f"{folder}: the run cannot be read ({_first_line(error)})") from error
     _require_forecaster(folder, config)
     return config, params, {}
 
 
 def _read(folder: Traversable, trusted: bool = False) -> tuple[Config, Params, dict[str, Any]]:
-    """A folder that `save_pretrained` wrote, each file read once, so that what is checked is what is used."""
+    """Reads a folder that `save_pretrained` wrote. Each file is read once, so that what is checked is what is used."""
     config, about = _read_config(folder)
     weights = _read_bytes(folder, WEIGHTS)
     path, found, expected = folder.joinpath(WEIGHTS), hashlib.sha256(weights).hexdigest(), about.get("sha256")
     if found != expected:
         raise PretrainedError(
-            f"{path}: its SHA-256 sum {found} is not about.sha256 of {CONFIG}, {expected}: "
-            "the two files are not of one model, or one is damaged"
+            f"{path}: its SHA-256 sum {found} differs from about.sha256 of {CONFIG}, {expected}: "
+            "the two files do not belong together, or one is damaged"
         )
     try:
-        entries = dict(safetensors.deserialize(weights))
+        entries = {upgrade_parameter_name(name): entry for name, entry in safetensors.deserialize(weights)}
     except safetensors.SafetensorError as error:
         raise PretrainedError(f"{path}: not a safetensors file ({_first_line(error)})") from error
     if not trusted:
@@ -126,10 +128,10 @@ def _read(folder: Traversable, trusted: bool = False) -> tuple[Config, Params, d
     params: Params = {}
     for name, entry in entries.items():
         *modules, leaf = name.split("/")
-        place = params
+        tree = params
         for module in modules:
-            place = place.setdefault(module, {})
-        place[leaf] = np.frombuffer(entry["data"], np.dtype("<f4")).reshape(entry["shape"])
+            tree = tree.setdefault(module, {})
+        tree[leaf] = np.frombuffer(entry["data"], np.dtype("<f4")).reshape(entry["shape"])
     return config, params, about
 
 
@@ -144,7 +146,7 @@ def _read_config(folder: Traversable) -> tuple[Config, dict[str, Any]]:
     try:
         config = from_dict(entries)
     except (ValueError, TypeError, AttributeError) as error:  # a ConfigError, or a value of the wrong type
-        raise PretrainedError(f"{path}: not a config of this version of fimjax ({_first_line(error)})") from error
+        raise PretrainedError(f"{path}: cannot be read by this version of fimjax ({_first_line(error)})") from error
     if not isinstance(config, Config):
         raise PretrainedError(f"{path}: kind: {type(config).__name__} is not the config of a training run")
     _require_forecaster(path, config)
@@ -154,7 +156,7 @@ def _read_config(folder: Traversable) -> tuple[Config, dict[str, Any]]:
 def _read_bytes(folder: Traversable, name: str) -> bytes:
     path = folder.joinpath(name)
     if not path.is_file():
-        raise PretrainedError(f"{path}: is missing; the folder is not whole")
+        raise PretrainedError(f"{path}: is missing; the folder is incomplete")
     try:
         return path.read_bytes()
     except OSError as error:
@@ -167,29 +169,28 @@ def _require_forecaster(path: Traversable, config: Config) -> None:
 
 
 def _shapes(folder: Traversable, config: Config) -> Params:
-    """What a model of this config has for parameters."""
+    """The shapes of the parameters of a config's model."""
     path = folder.joinpath(CONFIG)
     _require_forecaster(path, config)
     try:
-        return _trace_shapes(config.model, config.members)
-    except (ValueError, TypeError) as error:  # a size that is not a whole number gets this far
+        return _trace_shapes(config.model, config.windows.count)
+    except (ValueError, TypeError) as error:  # a size that is not a whole number is only found here
         raise PretrainedError(f"{path}: model: cannot be built ({_first_line(error)})") from error
 
 
 @functools.cache
-def _trace_shapes(model: ModelConfig, members: int) -> Params:
-    shapes = jax.eval_shape(lambda: init_params(build_model(model), jax.random.key(0)))
-    return shapes if members == 1 else jax.tree.map(lambda x: x.update(shape=(members, *x.shape)), shapes)
+def _trace_shapes(model: ModelConfig, window_count: int) -> Params:
+    return param_shapes(build_model(model, window_count))
 
 
-def _check_arrays(path: Traversable, arrays: dict[str, tuple[str, tuple[int, ...]]], shapes: Params) -> None:
-    """Compares type and shape of each array with what the model needs."""
-    expected = {name: ("F32", x.shape) for name, x in _by_name(shapes).items()}
+def _check_arrays(path: Traversable, arrays: dict[str, ArrayInfo], shapes: Params) -> None:
+    """Compares dtype and shape of each stored array with what the model needs."""
+    expected: dict[str, ArrayInfo] = {name: ("F32", x.shape) for name, x in _by_name(shapes).items()}
     for name in sorted(expected | arrays):
         if name not in arrays:
             raise PretrainedError(f"{path}: {name}: is missing")
         if name not in expected:
-            raise PretrainedError(f"{path}: {name}: is no parameter of the model in {CONFIG}")
+            raise PretrainedError(f"{path}: {name}: is not a parameter of the model in {CONFIG}")
         if arrays[name] != expected[name]:
             (dtype, shape), wanted = arrays[name], expected[name]
             raise PretrainedError(f"{path}: {name}: is {dtype} {shape}, not {wanted[0]} {wanted[1]} as in {CONFIG}")
@@ -197,11 +198,8 @@ def _check_arrays(path: Traversable, arrays: dict[str, tuple[str, tuple[int, ...
 
 def _by_name(tree: Params) -> dict[str, Any]:
     """The leaves of a tree under names such as local/encoder/layer_0/kernel."""
-    return {_name(place): leaf for place, leaf in jax.tree_util.tree_leaves_with_path(tree)}
-
-
-def _name(place: tuple) -> str:
-    return jax.tree_util.keystr(place, simple=True, separator="/")
+    keystr = functools.partial(jax.tree_util.keystr, simple=True, separator="/")
+    return {keystr(path): leaf for path, leaf in jax.tree_util.tree_leaves_with_path(tree)}
 
 
 def _first_line(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""The command line of training: a config file, overrides of any of its settings, and where to run."""
+"""`fimjax train` and train.py: a config file, overrides of its settings, and where to run."""
 
 import argparse
 import dataclasses
@@ -21,7 +21,7 @@ from fimjax.training.picture import draw_run
 DEFAULT_CONFIG = Path(__file__).parents[2] / "configs" / "tiny_fim_local.py"
 
 TERMINATED = 143
-"""Exit code of a run that a signal ended: 128 + SIGTERM, as shells and schedulers expect."""
+"""Exit code of a run that a signal stopped: 128 + SIGTERM, as shells and schedulers expect."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,19 +36,19 @@ class Arguments:
     local: Path | None = None
     """Run of a pretrained FIM-l, for FIM."""
     begin_from: str | None = None
-    """A run, a folder of weights or the name of bundled ones, of the same model, whose parameters to begin from."""
+    """Start from the parameters of the same model: a run, a folder of weights or the name of bundled weights."""
     resume: bool = False
-    """Go on from the latest checkpoint in the run's folder, if there is one."""
+    """Continue from the latest checkpoint in the run's folder, if there is one."""
     picture: bool = True
-    """Draw what the trained model says of a few validation series (needs matplotlib)."""
+    """Draw the trained model's predictions on a few validation series (needs matplotlib)."""
     cpu_devices: int = 0
-    """XLA devices on a CPU host; -1 makes one for each core, as far as they can share a batch evenly; 0 leaves one."""
+    """XLA devices on a CPU host: -1 for one per core, as far as they can share a batch evenly; 0 for a single one."""
     compile_cache: Path | None = None
-    """Folder that keeps compiled programs between runs."""
+    """Folder that caches compiled programs between runs."""
     distributed: bool = False
-    """Several hosts, found in the cluster's environment (Slurm, Open MPI, TPU pods)."""
+    """Train on several hosts, found in the cluster's environment (Slurm, Open MPI, TPU pods)."""
     coordinator: str | None = None
-    """Several hosts, named by hand: address of process 0, as host:port."""
+    """Train on several hosts without a cluster manager: address of process 0, as host:port."""
     processes: int | None = None
     """Number of processes, with --coordinator."""
     process: int | None = None
@@ -69,7 +69,7 @@ def load_config(path: Path) -> Config:
 
 
 def parse(argv: list[str]) -> Arguments:
-    """Reads the config file first, then the overrides, for only the file tells which settings there are."""
+    """Reads the config file first, then the overrides, because the file determines which settings there are."""
     first = argparse.ArgumentParser(add_help=False)
     first.add_argument("--config", type=Path, default=DEFAULT_CONFIG)
     path = first.parse_known_args(argv)[0].config
@@ -85,7 +85,7 @@ def usable_cores(config: Config, cores: int) -> int:
 
 
 def start_devices(arguments: Arguments) -> None:
-    """Settings that JAX takes only before its first use."""
+    """Applies the settings that JAX accepts only before its first use."""
     if arguments.cpu_devices:
         cores = usable_cores(arguments.settings, os.cpu_count() or 1)
         use_cpu_devices(cores if arguments.cpu_devices < 0 else arguments.cpu_devices)
@@ -119,7 +119,7 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     if jax.process_index() == 0:
         if outcome.stopped:
-            print(f"stopped by a signal at step {outcome.step}, saved in {arguments.run}; go on with --resume")
+            print(f"stopped by a signal at step {outcome.step}, saved in {arguments.run}; continue with --resume")
         else:
             print(f"{arguments.run}: {outcome.summary}")
             if arguments.picture:

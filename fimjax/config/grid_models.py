@@ -4,8 +4,7 @@ it names."""
 from dataclasses import dataclass
 from typing import Literal
 
-from fimjax.config.checks import require
-from fimjax.config.models import require_levels
+from fimjax.config.checks import require, require_quantile_levels
 
 DECILES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -31,7 +30,7 @@ class GridConfig:
         require(self.context >= 1, f"context: must be positive, not {self.context}")
         require(self.horizon >= 1, f"horizon: must be positive, not {self.horizon}")
         require(self.season_harmonics >= 0, "season_harmonics: must not be negative")
-        require_levels(self.quantile_levels, "quantile_levels")
+        require_quantile_levels(self.quantile_levels)
         for name in self.sizes():
             require(getattr(self, name) > 0, f"{name}: must be positive, not {getattr(self, name)}")
 

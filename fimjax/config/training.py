@@ -8,7 +8,7 @@ from fimjax.config.checks import require
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """Optimiser, schedule, precision, cadence; the defaults are the lab report's (section 7.1)."""
+    """Optimiser, schedule, precision, cadence. Defaults are the lab report's (section 7.1)."""
 
     seed: int = 0
     """Seed of the parameters and of every synthetic series."""
@@ -17,13 +17,13 @@ class TrainingConfig:
     batch_size: int = 128
     """Series a step, over all devices."""
     optimizer: Literal["adamw", "muon"] = "adamw"
-    """AdamW, the paper's; or Muon for the matrices inside the network, with AdamW for the rest."""
+    """AdamW, as in the lab report; or Muon for the matrices inside the network and AdamW for the rest."""
     schedule: Literal["inverse_sqrt", "cosine"] = "inverse_sqrt"
-    """Learning rate after the warm-up: the paper's, or a cosine down to min_learning_rate at the last step."""
+    """Learning rate after the warm-up: the lab report's, or a cosine down to min_learning_rate at the last step."""
     learning_rate: float = 1e-4
     """Learning rate at the end of the warm-up."""
     min_learning_rate: float = 1e-5
-    """Learning rate that the schedule never goes below."""
+    """Lower bound of the learning rate."""
     warmup_steps: int = 100
     """Steps of linear warm-up."""
     beta1: float = 0.9
@@ -37,22 +37,22 @@ class TrainingConfig:
     clip_norm: float = 1.0
     """Largest global norm of a gradient."""
     spread_power: float = 0.0
-    """A series' loss is divided by this power of its forecast's own spread: 0 lets the least predictable series speak
-    loudest, 1 makes all of them equal. A spread is a function of the past, so calibration stays as it is."""
+    """The loss of a series is divided by this power of its forecast's own spread. With 0 the least predictable series
+    weigh most, with 1 all weigh the same. The spread depends on the past only, so calibration is not affected."""
     average_decay: float = 0.0
-    """Decay of the running average of the parameters that validation and inference then use; 0 for none."""
+    """Decay of the running average of the parameters, which validation and inference use; 0 for no average."""
     precision: Literal["float32", "bfloat16"] = "float32"
-    """Type of activations and products; parameters, statistics, softmax, times and loss stay float32."""
+    """Dtype of activations and matrix products. Parameters, statistics, softmax, times and loss stay float32."""
     attention: Literal["xla", "cudnn"] = "xla"
-    """Attention as plain products and a softmax, or cuDNN's fused kernel (bfloat16 on recent NVIDIA GPUs)."""
+    """Attention by XLA, or by cuDNN's fused kernel (bfloat16 on recent NVIDIA GPUs)."""
     remat: bool = False
-    """Compute transformer layers anew in the backward pass instead of keeping their insides: more time, less memory."""
+    """Recompute transformer layers in the backward pass: more time, less memory."""
     point_capacity: float = 1.0
-    """Share of the slots that there is room for when observed points are packed; 1 works on empty slots as well."""
+    """Share of the slots that packed observations have room for; 1 computes empty slots as well."""
     query_capacity: float = 1.0
-    """The same for the points at which FIM-l's answer is asked for."""
+    """The same for the points at which the loss queries FIM-l."""
     target_clip: float = 10.0
-    """Targets are clipped to this many scales, so that no series outweighs a batch."""
+    """Targets are clipped to this many scales, so that no series dominates a batch."""
     steps_per_dispatch: int = 1
     """Optimiser steps in one compiled call."""
     log_every: int = 50
@@ -64,7 +64,7 @@ class TrainingConfig:
     max_bad_steps: int = 20
     """Non-finite steps in a row, each skipped, after which training stops."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         positive = (
             "steps batch_size learning_rate clip_norm target_clip steps_per_dispatch log_every validate_every "
             "validation_series max_bad_steps"

@@ -74,7 +74,7 @@ class DeepONet(nn.Module):
         times: jax.Array,
         mask: jax.Array,
         query_times: jax.Array,
-        clock: SeasonPhase | None = None,
+        season_phase: SeasonPhase | None = None,
     ) -> jax.Array:
         """Interpolates one window of each series, [B, Q, L]; the season, if any, is not used."""
         values, times = zero_unobserved(values, mask), zero_unobserved(times, mask)

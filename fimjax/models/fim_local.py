@@ -1,163 +1,86 @@
-"""FIM-l, the neural interpolation operator (lab report, section 6.1 and table 2)."""
+"""FIM-l, the neural interpolation operator, with a query decoder: the interpolator inside the shipped FIM."""
 
 from typing import NamedTuple
 
 import chex
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
 from fimjax.config import FIMLocalConfig
-from fimjax.nn.classical.local_polynomials import local_polynomials, typical_misses
-from fimjax.nn.compute import Compute
-from fimjax.nn.embedding import Embedding
-from fimjax.nn.mlp import DenseBlock, Projection, TrunkMLP
+from fimjax.models.encoders import PointEncoder
+from fimjax.nn.classical.local_polynomials import leave_one_out_errors, local_polynomials
 from fimjax.nn.packing import Packing, pack, spread, unpack
-from fimjax.nn.pooling import SummaryAttention
-from fimjax.nn.quantile_head import apply_quantile_head, head_size
 from fimjax.nn.query_decoder import QueryDecoder
 from fimjax.nn.scaling import Affine, fit_range, zero_unobserved
-from fimjax.nn.season import SeasonPhase, waves
-from fimjax.nn.transformer import TransformerEncoder
+from fimjax.nn.season import SeasonPhase, fourier_features
 
 
-class Known(NamedTuple):
-    """The points of B windows, in the unit square."""
+class UnitSquarePoints(NamedTuple):
+    """The points of B windows, scaled to the unit square. Unobserved slots hold zeros."""
 
-    values: jax.Array  # [B, T], zeros where nothing was observed, like the times
+    values: jax.Array  # [B, T]
     times: jax.Array  # [B, T]
     mask: jax.Array  # [B, T]
 
 
-def to_unit_square(values: jax.Array, times: jax.Array, mask: jax.Array, value_map: Affine, time_map: Affine) -> Known:
-    """Points [B, T] by the maps of their windows."""
-    return Known(
-        zero_unobserved(value_map.normalise(values), mask), zero_unobserved(time_map.normalise(times), mask), mask
-    )
+def to_unit_square(
+    values: jax.Array, times: jax.Array, mask: jax.Array, value_map: Affine, time_map: Affine
+) -> UnitSquarePoints:
+    """Points [B, T], scaled by the maps of their windows."""
+    scaled_values = zero_unobserved(value_map.normalise(values), mask)
+    return UnitSquarePoints(scaled_values, zero_unobserved(time_map.normalise(times), mask), mask)
 
 
-class FIMLocal(nn.Module):
-    """From noisy observations of a function to the function at any time.
+class FIMLocal(PointEncoder):
+    """From noisy, irregular observations of a function to the function at any time.
 
-    `encode` and `decode` work in the unit square: values and times of a window run from 0 to 1 over its observed
-    points. Calling the module does the whole way from raw observations to raw values.
-
-    Readings taken where the report is silent or at odds with itself: the encoder's internals are those of
-    `TransformerEncoder`; the branch MLP comes after the encoder and before the summary, so that the learnable query
-    has width d; the projection's widths are those of `Projection`; one affine map for each window, fitted on observed
-    points, serves inputs, targets, query times and the inverse.
+    Query times attend to the encoded points. The output corrects a mixture of local polynomials through the points, in
+    units of their leave-one-out error.
     """
 
     config: FIMLocalConfig
-    compute: Compute = Compute()
 
-    def setup(self):
-        c, dtype = self.config, self.compute.dtype
-        self.value_embedding = Embedding(c.width, dtype)  # phi_0
-        self.time_embedding = Embedding(c.width, dtype)  # phi_1
-        self.branch_encoder = TransformerEncoder(  # psi_0
-            c.layers, c.heads, c.feedforward, c.norm_first, self.compute
+    def setup(self) -> None:
+        super().setup()
+        c = self.config
+        self.query_decoder = QueryDecoder(
+            2 * c.width, c.query_layers, c.heads, c.feedforward, c.quantile_levels, compute=self.compute
         )
-        self.branch_mlp = DenseBlock(c.width, dtype)  # phi_3
-        self.summary = SummaryAttention(1, self.compute)  # lambda_0
-        if c.query_layers:
-            self.query_decoder = QueryDecoder(
-                2 * c.width, c.query_layers, c.heads, c.feedforward, c.quantile_levels, compute=self.compute
-            )
-            return
-        self.trunk_embedding = Embedding(c.width, dtype)  # phi_4
-        self.trunk_mlp = TrunkMLP(c.width, c.trunk_layers, dtype)  # phi_5
-        self.projection = Projection(  # phi_7
-            tuple(n * c.width for n in c.projection), head_size(c.quantile_levels), dtype
-        )
-
-    def encode_points(
-        self,
-        values: jax.Array,
-        times: jax.Array,
-        mask: jax.Array,
-        phases: jax.Array | None = None,
-        packing: Packing | None = None,
-    ) -> jax.Array:
-        """Each point in the light of the others.
-
-        Args:
-            values, times: [B, T] in the unit square; mask: [B, T].
-            phases: [B, T, F] of the season, if the config asks for them.
-            packing: of the observed points, so that no work is done on empty slots.
-
-        Returns:
-            [B, T, 2D], or rows of it; what stands where nothing was observed means nothing.
-        """
-        values, times = zero_unobserved(values, mask), zero_unobserved(times, mask)
-        values = pack(values[..., None], packing)
-        embedded = [self.value_embedding(values), self.time_embedding(self._time_features(times, phases, packing))]
-        return self.branch_encoder(jnp.concatenate(embedded, axis=-1), mask, packing)
-
-    def summarise(self, points: jax.Array, mask: jax.Array, packing: Packing | None = None) -> jax.Array:
-        """The window as one vector, h, finite and without meaning if it is empty.
-
-        Args:
-            points: [B, T, 2D], or rows of them; mask: [B, T].
-
-        Returns:
-            [B, D]
-        """
-        return self.summary(self.branch_mlp(points), mask, packing)
-
-    def encode(self, values: jax.Array, times: jax.Array, mask: jax.Array, phases: jax.Array | None = None):
-        """From a window to its h [B, D]; arguments as of `encode_points`."""
-        return self.summarise(self.encode_points(values, times, mask, phases), mask)
-
-    def decode(
-        self, h: jax.Array, times: jax.Array, phases: jax.Array | None = None, packing: Packing | None = None
-    ) -> jax.Array:
-        """The function that h stands for, at any times.
-
-        Args:
-            h: [B, D]; times: [B, Q] in the unit square of the window; phases: [B, Q, F].
-            packing: of the times that matter, so that no work is done for the others.
-
-        Returns:
-            [B, Q, L], float32: a value (L = 1) or rising quantiles; zeros at times that do not matter.
-        """
-        trunk = self.trunk_mlp(self.trunk_embedding(self._time_features(times, phases, packing)))
-        return unpack(apply_quantile_head(self.projection(h, trunk, packing), self.config.quantile_levels), packing)
 
     def decode_points(
         self,
-        points: jax.Array,
-        known: Known,
-        times: jax.Array,
-        phases: jax.Array | None = None,
+        encoded_points: jax.Array,
+        points: UnitSquarePoints,
+        query_times: jax.Array,
+        season_features: jax.Array | None,
         packed_points: Packing | None = None,
         packed_times: Packing | None = None,
     ) -> jax.Array:
         """The function through encoded points, at any times.
 
-        With `query_layers` times attend to points; else the points are summed up in h, and decoded from it.
-
         Args:
-            points: [B, T, 2D], or rows of them, which encode what is known.
-            times: [B, Q] in the unit square of the window; phases: [B, Q, F].
-            packed_times: those that matter.
+            encoded_points: [B, T, 2D], or packed rows.
+            points: the points that they encode.
+            query_times: [B, Q] in the unit square; season_features: [B, Q, F].
+            packed_times: the query times that matter.
 
         Returns:
-            [B, Q, L], float32: a value (L = 1) or rising quantiles; zeros at times that do not matter.
+            [B, Q, L], float32, in the unit square; zeros at times that do not matter.
         """
-        if not self.config.query_layers:
-            return self.decode(self.summarise(points, known.mask, packed_points), times, phases, packed_times)
         if self.is_initializing():
-            self.summarise(points, known.mask)  # no part of this answer, but FIM reads windows by it
-        features, start = self._time_features(times, phases, packed_times), {}
-        if self.config.polynomials:
-            guesses, misses = pack(local_polynomials(times, *known), packed_times), typical_misses(*known)
-            known_misses = jnp.broadcast_to(spread(jnp.log(misses), packed_times), guesses.shape)
-            features = jnp.concatenate([features, guesses, known_misses], axis=-1)
-            unit = jnp.broadcast_to(spread(jnp.min(misses, axis=-1), packed_times), guesses.shape[:-1])
-            start = {"guesses": guesses, "unit": unit}
+            self.summarise(encoded_points, points.mask)  # FIM uses the summary, so its parameters must exist
+        baselines = pack(local_polynomials(query_times, *points), packed_times)
+        errors = leave_one_out_errors(*points)
+        log_errors = jnp.broadcast_to(spread(jnp.log(errors), packed_times), baselines.shape)
+        times = self.time_features(query_times, season_features, packed_times)
         out = self.query_decoder(
-            features, points, known.mask, **start, packed_queries=packed_times, packed_tokens=packed_points
+            jnp.concatenate([times, baselines, log_errors], axis=-1),
+            encoded_points,
+            points.mask,
+            error_scale=jnp.broadcast_to(spread(jnp.min(errors, axis=-1), packed_times), baselines.shape[:-1]),
+            baselines=baselines,
+            packed_queries=packed_times,
+            packed_tokens=packed_points,
         )
         return unpack(out, packed_times)
 
@@ -167,14 +90,15 @@ class FIMLocal(nn.Module):
         times: jax.Array,
         mask: jax.Array,
         query_times: jax.Array,
-        clock: SeasonPhase | None = None,
+        season_phase: SeasonPhase | None = None,
         packed_points: Packing | None = None,
         packed_times: Packing | None = None,
     ) -> jax.Array:
         """Interpolates one window of each series.
 
         Args:
-            values, times, mask: [B, T]; query_times: [B, Q]; clock: where the season stands, None for no season.
+            values, times, mask: [B, T]; query_times: [B, Q].
+            season_phase: [B], None for no season.
             packed_points, packed_times: which slots and which query times matter; None for all.
 
         Returns:
@@ -184,24 +108,24 @@ class FIMLocal(nn.Module):
         chex.assert_rank([values, query_times], 2)
         values, times = zero_unobserved(values, mask), zero_unobserved(times, mask)
         value_map, time_map = fit_range(values, mask), fit_range(times, mask)
-        known = to_unit_square(values, times, mask, value_map, time_map)
-        points = self.encode_points(*known, self.phases(clock, times), packed_points)
-        asked = time_map.normalise(query_times), self.phases(clock, query_times)
-        return value_map.invert(self.decode_points(points, known, *asked, packed_points, packed_times))
+        points = to_unit_square(values, times, mask, value_map, time_map)
+        encoded_points = self.encode_points(*points, self.season_features(season_phase, times), packed_points)
+        season_features = self.season_features(season_phase, query_times)
+        out = self.decode_points(
+            encoded_points, points, time_map.normalise(query_times), season_features, packed_points, packed_times
+        )
+        return value_map.invert(out)
 
-    def phases(self, clock: SeasonPhase | None, times: jax.Array) -> jax.Array | None:
-        """The season's features at these times, as far as the config asks for them."""
+    def time_features(self, times: jax.Array, season_features: jax.Array | None, packing: Packing | None) -> jax.Array:
+        """Time in the unit square, its Fourier features and those of the season: [B, T, F] or packed rows."""
+        assert season_features is not None, "this FIM-l uses the season"
+        times = pack(times, packing)
+        waves = fourier_features(0.5 * times, self.config.time_harmonics)
+        return jnp.concatenate([times[..., None], waves, pack(season_features, packing)], axis=-1)
+
+    def season_features(self, season_phase: SeasonPhase | None, times: jax.Array) -> jax.Array:
+        """Features of the season at times [B, T]; zeros without a season."""
         harmonics = self.config.season_harmonics
-        if harmonics == 0:
-            return None
-        if clock is None:
+        if season_phase is None:
             return jnp.zeros((*times.shape, 2 * harmonics + 1))
-        return clock.phases(times, harmonics)
-
-    def _time_features(self, times: jax.Array, phases: jax.Array | None, packing: Packing | None) -> jax.Array:
-        """Time in the unit square, its waves and the season's phases, as far as the config asks for them."""
-        times, phases = pack(times, packing), None if phases is None else pack(phases, packing)
-        features = [times[..., None]]
-        if self.config.time_waves:
-            features.append(waves(0.5 * times, self.config.time_waves))
-        return jnp.concatenate(features + ([] if phases is None else [phases]), axis=-1)
+        return season_phase.features(times, harmonics)

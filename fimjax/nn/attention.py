@@ -8,14 +8,14 @@ from fimjax.nn.compute import Compute
 from fimjax.nn.packing import Packing, merge_heads, split_heads
 
 HIDDEN = -1e30
-"""Score of what may not be seen: finite, so that no difference of two scores is NaN."""
+"""Score of a masked token: finite, so that no difference of two scores is NaN."""
 
 
 def masked_attention(query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array) -> jax.Array:
-    """Scaled dot-product attention with a float32 softmax; a row with nothing to look at yields zeros.
+    """Scaled dot-product attention with a float32 softmax. A row whose tokens are all masked yields zeros.
 
-    Without that last rule a fully masked row would return the mean over its padding. Heads come before tokens, so that
-    each product reads contiguous matrices.
+    Without that rule a fully masked row would return the mean over its padding. Heads come before tokens, so that each
+    product reads contiguous matrices.
 
     Args:
         query: [B, N, Q, D]; key, value: [B, N, T, D]; mask: [B, T], True = may be seen.
@@ -33,14 +33,14 @@ def masked_attention(query: jax.Array, key: jax.Array, value: jax.Array, mask: j
 def fused_attention(query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array) -> jax.Array:
     """The same by cuDNN's kernel, which never writes the scores to memory.
 
-    cuDNN wants bfloat16, heads whose size is a multiple of 8 up to 128, a mask for each query, and even numbers of
-    queries and tokens, for which hidden ones are added. A single query, as in the summaries, stays with
-    `masked_attention`: it has but one row of scores.
+    cuDNN needs bfloat16, a head size that is a multiple of 8 up to 128, a mask for each query, and even numbers of
+    queries and tokens, so masked ones are added. A single query, as in pooling, uses `masked_attention`, because it has
+    only one row of scores.
     """
     queries, tokens = query.shape[2], key.shape[2]
     if queries == 1:
         return masked_attention(query, key, value, mask)
-    # All of a set that has nothing to look at is seen, and then zeroed: among huge scores the kernel would lose count.
+    # A fully masked set attends to everything and is zeroed afterwards, because the kernel fails on rows of HIDDEN.
     some = jnp.any(mask, axis=-1, keepdims=True)
     seen = jnp.pad(mask | ~some, ((0, 0), (0, tokens % 2)))[:, None, None, :]
     even = lambda x: jnp.pad(x.swapaxes(1, 2), ((0, 0), (0, x.shape[2] % 2), (0, 0), (0, 0)))
@@ -50,14 +50,14 @@ def fused_attention(query: jax.Array, key: jax.Array, value: jax.Array, mask: ja
 
 
 class Weights(nn.Module):
-    """Kernel and bias of a projection, from and to the network's width, shaped as in Linen's own attention."""
+    """Kernel and bias of a projection with the network's width, shaped as in Linen's own attention."""
 
     kernel_shape: tuple[int, ...]
     bias_shape: tuple[int, ...]
 
     @nn.compact
     def __call__(self, width: int) -> tuple[jax.Array, jax.Array]:
-        """-> [D, D], [D]"""
+        """Kernel [D, D] and bias [D]."""
 
         def init(key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
             return nn.initializers.lecun_normal()(key, (width, width)).reshape(shape)
@@ -68,10 +68,10 @@ class Weights(nn.Module):
 
 
 class Attention(nn.Module):
-    """Multi-head attention with PyTorch's parameters: four projections with biases.
+    """Multi-head attention with four biased projections, as in PyTorch.
 
-    Projections of the same input are one product, and run over rows where the input is packed; only scores and weights
-    are computed in slots.
+    Projections of the same input are one matrix product, and run over packed rows. Only scores and weights are computed
+    in slots.
     """
 
     heads: int
@@ -89,12 +89,12 @@ class Attention(nn.Module):
         """Attention from queries to tokens, or among the queries.
 
         Args:
-            queries: [B, Q, D], or rows of them, or [1, Q, D] for the same ones in all sets.
-            tokens: [B, T, D], or rows of them; None for self-attention.
-            mask: [B, T], which tokens may be seen.
+            queries: [B, Q, D], or packed rows, or [1, Q, D] to share them between all sets.
+            tokens: [B, T, D], or packed rows; None for self-attention.
+            mask: [B, T], True = may be seen.
 
         Returns:
-            Like the queries.
+            The shape of the queries.
         """
         width = queries.shape[-1]
         heads = (self.heads, width // self.heads)

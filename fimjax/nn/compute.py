@@ -1,4 +1,4 @@
-"""How a network is computed, apart from what it computes."""
+"""Precision and memory options of a network, apart from its architecture."""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -8,15 +8,15 @@ import jax.numpy as jnp
 
 @dataclass(frozen=True)
 class Compute:
-    """Choices that change speed, memory and rounding, but neither parameters nor meaning."""
+    """Options that change speed, memory and rounding, but not the parameters."""
 
     dtype: Any = jnp.float32
-    """Type of activations and products; parameters, statistics, softmax, times and loss stay float32."""
+    """Dtype of activations and matrix products. Parameters, statistics, softmax, times and loss stay float32."""
     attention: Literal["xla", "cudnn"] = "xla"
-    """Attention as plain products and a softmax, or cuDNN's fused kernel (bfloat16 on recent NVIDIA GPUs)."""
+    """Attention by XLA, or by cuDNN's fused kernel (bfloat16 on recent NVIDIA GPUs)."""
     remat: bool = False
-    """Compute the inside of transformer layers anew in the backward pass, instead of keeping it in memory."""
+    """Recompute transformer layers in the backward pass to save memory."""
 
 
 PLAIN = Compute()
-"""float32 and no more, as on a CPU."""
+"""float32 with XLA's attention, as on a CPU."""

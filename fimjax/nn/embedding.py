@@ -10,9 +10,9 @@ import jax.numpy as jnp
 class Embedding(nn.Module):
     """A linear map of a few numbers into the width of the network.
 
-    It is computed in float32 whatever the network's type: bfloat16 has eight bits of mantissa, and 128 times in
-    [0, 1] would collapse into each other before the first layer saw them. The precision is said outright, for the
-    default of TPUs and recent GPUs is to round the factors of float32 products.
+    It is computed in float32 whatever the network's dtype, because bfloat16 has an eight-bit mantissa and would merge
+    neighbouring ones of 128 times in [0, 1]. The precision is explicit because TPUs and recent GPUs round the factors
+    of float32 products by default.
     """
 
     width: int
@@ -20,5 +20,5 @@ class Embedding(nn.Module):
 
     @nn.compact
     def __call__(self, features: jax.Array) -> jax.Array:
-        """[..., F] -> [..., D]"""
+        """Maps [..., F] to [..., D]."""
         return nn.Dense(self.width, dtype=jnp.float32, precision="highest")(features).astype(self.dtype)

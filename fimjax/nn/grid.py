@@ -76,4 +76,4 @@ def _phases(windows: Windows, steps: jax.Array, harmonics: int) -> jax.Array:
     if not harmonics:
         return jnp.zeros((batch, len(steps), 0))
     in_windows = steps.astype(jnp.float32)[None] / windows.steps.astype(jnp.float32)[:, None]
-    return windows.clock().phases(in_windows, harmonics)
+    return windows.season_phase().features(in_windows, harmonics)

@@ -1,9 +1,9 @@
-"""Observed points packed into rows, so that layers which treat points one by one skip the empty slots.
+"""Observed points packed into rows, so that pointwise layers skip empty slots.
 
-Slots are a grid [B, T]: B sets with room for T points each. Most of them are empty: windows differ in length, histories
-are short, and observations are missing. Rows are a list [N] of the slots that hold something. Going from one to the
-other is a gather in both directions. The gradient of a gather is a scatter, which processors do one row at a time; but
-here no row goes to two places, so that each direction's gradient is the gather of the other.
+Slots are a grid [B, T]: B sets with room for T points each. Most slots are empty, because windows differ in length,
+histories are short and observations are missing. Rows are a list [N] of the filled slots. Packing and unpacking are
+gathers. The gradient of a gather is a slow scatter in general, but here every row goes to one place only, so the
+gradient of each direction is the gather of the other.
 """
 
 import functools
@@ -15,58 +15,58 @@ from flax import struct
 
 @struct.dataclass
 class Packing:
-    """Which row holds which slot; fields that point beyond the end stand for "none"."""
+    """Which row holds which slot. An index beyond the end stands for "none"."""
 
     slots: jax.Array  # [N], the slot of each row, counted through the grid
     rows: jax.Array  # [B, T], the row of each slot
 
     def pack(self, x: jax.Array) -> jax.Array:
-        """[B, T, ...] -> [N, ...], zeros in rows without a slot."""
+        """Maps [B, T, ...] to [N, ...], with zeros in rows without a slot."""
         return _move(x.reshape(-1, *x.shape[2:]), self.slots, self.rows.reshape(-1))
 
     def unpack(self, x: jax.Array) -> jax.Array:
-        """[N, ...] -> [B, T, ...], zeros in slots without a row."""
+        """Maps [N, ...] to [B, T, ...], with zeros in slots without a row."""
         return _move(x, self.rows.reshape(-1), self.slots).reshape(*self.rows.shape, *x.shape[1:])
 
     def unpack_heads(self, x: jax.Array, parts: int, heads: int) -> tuple[jax.Array, ...]:
-        """Rows of several projections, as attention reads them: [N, P * H * D] -> P times [B, H, T, D]."""
+        """Unpacks rows of P projections for attention: [N, P * H * D] -> P times [B, H, T, D]."""
         return _unpack_heads(x, self, parts, heads)
 
     def pack_heads(self, x: jax.Array) -> jax.Array:
-        """What attention gives, as rows: [B, H, T, D] -> [N, H * D]."""
+        """Packs the output of attention: [B, H, T, D] -> [N, H * D]."""
         return _pack_heads(x, self)
 
     def spread(self, x: jax.Array) -> jax.Array:
-        """What belongs to a set, for each of its rows: [B, ...] -> [N, ...]."""
+        """Repeats what belongs to a set for each of its rows: [B, ...] -> [N, ...]."""
         return self.pack(jnp.broadcast_to(x[:, None], (*self.rows.shape, *x.shape[1:])))
 
 
-def pack_slots(mask: jax.Array, room: int) -> Packing:
-    """Room for the slots of a mask [B, T], in their order; those beyond it are lost."""
+def pack_slots(mask: jax.Array, capacity: int) -> Packing:
+    """Packs the slots of a mask [B, T] in their order, into `capacity` rows. Slots beyond the capacity are lost."""
     flat = mask.reshape(-1)
     row = jnp.cumsum(flat) - 1
-    rows = jnp.where(flat & (row < room), row, room).astype(jnp.int32)
-    slots = jnp.flatnonzero(flat, size=room, fill_value=flat.size).astype(jnp.int32)
+    rows = jnp.where(flat & (row < capacity), row, capacity).astype(jnp.int32)
+    slots = jnp.flatnonzero(flat, size=capacity, fill_value=flat.size).astype(jnp.int32)
     return Packing(slots, rows.reshape(mask.shape))
 
 
 def pack(x: jax.Array, packing: Packing | None) -> jax.Array:
-    """Rows of slots, or the slots as they are."""
+    """Packs slots into rows, or returns them as they are without a packing."""
     return x if packing is None else packing.pack(x)
 
 
 def unpack(x: jax.Array, packing: Packing | None) -> jax.Array:
-    """Slots of rows, or what never left its slots."""
+    """Unpacks rows into slots, or returns the input without a packing."""
     return x if packing is None else packing.unpack(x)
 
 
 def spread(x: jax.Array, packing: Packing | None) -> jax.Array:
-    """What belongs to a set [B, ...], for each of its rows [N, ...], or ready to meet its slots [B, 1, ...]."""
+    """Repeats [B, ...] for each row [N, ...], or adds an axis [B, 1, ...] to broadcast over slots."""
     return x[:, None] if packing is None else packing.spread(x)
 
 
 def split_heads(x: jax.Array, parts: int, heads: int, packing: Packing | None) -> tuple[jax.Array, ...]:
-    """Several projections side by side [B, T, P * H * D], or rows of them, apart and heads first: [B, H, T, D] each."""
+    """Splits P projections [B, T, P * H * D], or packed rows of them, into P arrays [B, H, T, D]."""
     if packing is not None:
         return packing.unpack_heads(x, parts, heads)
     x = x.reshape(*x.shape[:2], parts, heads, -1)
@@ -74,7 +74,7 @@ def split_heads(x: jax.Array, parts: int, heads: int, packing: Packing | None) -
 
 
 def merge_heads(x: jax.Array, packing: Packing | None) -> jax.Array:
-    """[B, H, T, D] -> [B, T, H * D], or rows of it."""
+    """Maps [B, H, T, D] to [B, T, H * D], or packed rows of it."""
     if packing is not None:
         return packing.pack_heads(x)
     return x.swapaxes(1, 2).reshape(x.shape[0], x.shape[2], -1)
@@ -87,7 +87,7 @@ def _take(x: jax.Array, places: jax.Array) -> jax.Array:
 
 @jax.custom_vjp
 def _move(x: jax.Array, sources: jax.Array, targets: jax.Array) -> jax.Array:
-    """x [M, ...] at `sources` [N]; `targets` [M] says where each row of x went."""
+    """Gathers x [M, ...] at `sources` [N]; `targets` [M] says where each row of x goes."""
     return _take(x, sources)
 
 
@@ -99,7 +99,7 @@ _move.defvjp(
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(2, 3))
 def _unpack_heads(x: jax.Array, packing: Packing, parts: int, heads: int) -> tuple[jax.Array, ...]:
-    # Heads are gathered one by one into their places: that is several times faster than to gather rows and transpose.
+    # Gathering head by head is several times faster than gathering rows and transposing.
     pieces = x.reshape(len(x) * parts * heads, -1)
     row, head = packing.rows[:, None, :], jnp.arange(heads, dtype=jnp.int32)[None, :, None]
     places = [jnp.where(row < len(x), (row * parts + i) * heads + head, len(pieces)) for i in range(parts)]

@@ -1,4 +1,4 @@
-"""Attention with a learnable query: a set of any size becomes one vector (lambda_0, lambda_1)."""
+"""Attention pooling: a set of any size becomes one vector (lambda_0 and lambda_1 in the lab report)."""
 
 import flax.linen as nn
 import jax
@@ -11,8 +11,8 @@ from fimjax.nn.packing import Packing
 class SummaryAttention(nn.Module):
     """One learnable query attends to all observed tokens.
 
-    The report gives the bare formula softmax(q K^T / sqrt(d)) V, its table "Multihead Attention". Reading taken: the
-    table's, with projections of query, keys, values and output.
+    The report gives the bare formula softmax(q K^T / sqrt(d)) V, and its table says "Multihead Attention". We follow
+    the table: query, keys, values and output are projected.
     """
 
     heads: int
@@ -20,7 +20,7 @@ class SummaryAttention(nn.Module):
 
     @nn.compact
     def __call__(self, tokens: jax.Array, mask: jax.Array, packing: Packing | None = None) -> jax.Array:
-        """tokens [B, T, D] or rows of them, mask [B, T] -> [B, D]"""
+        """Pools tokens [B, T, D], or packed rows of them, with mask [B, T], into [B, D]."""
         width = tokens.shape[-1]
         query = self.param("query", nn.initializers.normal(0.02), (1, width))
         attend = Attention(self.heads, self.compute, name="attention")

@@ -5,21 +5,21 @@ import jax.numpy as jnp
 
 
 def head_size(levels: tuple[float, ...]) -> int:
-    """Numbers that the last layer gives for each query time."""
+    """Number of outputs of the last layer at each query time."""
     return max(1, len(levels))
 
 
 def median_index(levels: tuple[float, ...]) -> int:
-    """Which output is the point forecast: the level nearest to one half, or the only one of a value head."""
+    """Index of the point forecast: the level nearest to one half, or 0 for a single value."""
     distances = [abs(level - 0.5) for level in levels] or [0.0]
     return distances.index(min(distances))
 
 
 def apply_quantile_head(raw: jax.Array, levels: tuple[float, ...]) -> jax.Array:
-    """Turns the last layer's numbers into a value or into rising quantiles.
+    """Turns the outputs of the last layer into a value or into rising quantiles.
 
-    The median is free; every other quantile is its inner neighbour plus or minus a softplus, one sum after the other,
-    so that rounding cannot make two of them cross either.
+    The median is the raw output. Every other quantile is its inner neighbour plus or minus a softplus. The sums are
+    taken one after the other, so that rounding cannot make two quantiles cross.
 
     Args:
         raw: [..., L].

@@ -1,7 +1,7 @@
-"""Affine maps that put values and times into the networks' range, fitted on observed points only.
+"""Affine maps that scale values and times for the networks, fitted on observed points only.
 
-One map serves inputs, targets, query times and the inverse, so that scaling or shifting a series, or its time axis,
-changes an answer by just that.
+One map serves inputs, targets, query times and the inverse. So a forecast scales and shifts with its series and with
+the time axis.
 """
 
 import jax
@@ -13,18 +13,20 @@ from flax import struct
 class Affine:
     """x -> (x - shift) / scale, one shift and one scale for each leading index.
 
-    A scale of zero stands for constant data: normalising leaves it at zero, and inverting gives back the constant
-    whatever the network says.
+    A scale of zero stands for constant data: normalising gives zeros, and inverting gives back the constant whatever
+    the network's output is.
     """
 
     shift: jax.Array  # [...]
     scale: jax.Array  # [...], not negative
 
     def normalise(self, x: jax.Array) -> jax.Array:
+        """Applies the map."""
         divisor = jnp.where(self.scale > 0, self.scale, 1.0)
         return (x - _expand(self.shift, x.ndim)) / _expand(divisor, x.ndim)
 
     def invert(self, z: jax.Array) -> jax.Array:
+        """Undoes the map."""
         return _expand(self.shift, z.ndim) + _expand(self.scale, z.ndim) * z
 
     def then(self, inner: "Affine") -> "Affine":
@@ -37,7 +39,7 @@ def _expand(x: jax.Array, ndim: int) -> jax.Array:
 
 
 def zero_unobserved(x: jax.Array, mask: jax.Array) -> jax.Array:
-    """Zeros where nothing was observed, so that no content of an empty slot (NaN included) is ever read."""
+    """Zeros in unobserved slots, so that their content (NaN included) is never read."""
     return jnp.where(mask, x, 0.0)
 
 
@@ -47,7 +49,7 @@ def fit_range(x: jax.Array, mask: jax.Array, axes: tuple[int, ...] = (-1,)) -> A
     Args:
         x: numbers of any shape.
         mask: bool of the same shape, True = observed.
-        axes: what to reduce over.
+        axes: axes to reduce.
 
     Returns:
         A map with the remaining axes; shift and scale are 0 where nothing is observed.
@@ -61,8 +63,8 @@ def fit_range(x: jax.Array, mask: jax.Array, axes: tuple[int, ...] = (-1,)) -> A
 def fit_moments(x: jax.Array, mask: jax.Array, axes: tuple[int, ...] = (-1,)) -> Affine:
     """The map that gives the observed points mean 0 and standard deviation 1.
 
-    The moments are taken of points already in [0, 1], so that constants come out exact and neither tiny nor huge
-    numbers leave float32's range when squared.
+    The moments are those of points already scaled to [0, 1]. So constants are exact, and neither tiny nor huge numbers
+    leave float32's range when squared.
     """
     unit = fit_range(x, mask, axes)
     moved = jnp.moveaxis(x, axes, range(x.ndim - len(axes), x.ndim))

@@ -1,4 +1,4 @@
-"""A request to stop, by signal, that the training loop honours between two steps."""
+"""A request to stop, by a signal, that the training loop honours between two steps."""
 
 import signal
 from types import FrameType
@@ -9,18 +9,18 @@ from jax.experimental import multihost_utils
 
 
 class StopRequest:
-    """While it is entered, SIGTERM and SIGINT ask for a stop instead of ending the process; a second one ends it."""
+    """Inside this context, SIGTERM and SIGINT request a stop instead of ending the process. A second signal ends it."""
 
     SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.signal: int | None = None
 
     def __enter__(self) -> "StopRequest":
         self._previous = {number: signal.signal(number, self._note) for number in self.SIGNALS}
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)
 
@@ -30,7 +30,7 @@ class StopRequest:
             signal.signal(each, handler)
 
     def agreed(self, step: int, every: int) -> bool:
-        """Whether to stop at this step; several processes ask each other, `every` so many steps, and stop together."""
+        """Whether to stop at this step. Several processes exchange requests every `every` steps and stop together."""
         if jax.process_count() == 1:
             return self.signal is not None
         if step % every:

@@ -3,21 +3,31 @@
 import contextlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 
-from fimjax.checkpoints.runs import Checkpoints, latest_step, write_config
+from fimjax.checkpoints.runs import RunCheckpoints, latest_step, write_config
 from fimjax.config import Config, TrainingConfig
-from fimjax.errors import CheckpointError, ConfigError
-from fimjax.models import build_model, count_params, init_params
+from fimjax.errors import CheckpointError
+from fimjax.models import build_model, count_params, init_params, param_shapes
 from fimjax.nn.compute import Compute
 from fimjax.training.init import initial_params
 from fimjax.training.interrupt import StopRequest
 from fimjax.training.metrics import MetricsLog, ProgressReport
-from fimjax.training.parallel import Devices, first, parallel_training, parallel_validation, replicate
-from fimjax.training.step import init_state
+from fimjax.training.parallel import (
+    Devices,
+    everywhere_like,
+    first,
+    from_global,
+    parallel_training,
+    parallel_validation,
+    replicate,
+    to_global,
+)
+from fimjax.training.step import TrainState, init_state, join_from_checkpoint, split_for_checkpoint
 from fimjax.training.validation import describe
 
 
@@ -35,8 +45,8 @@ class Outcome:
     stopped: bool  # by a signal, before the last step
 
 
-def compute_as(training: TrainingConfig) -> Compute:
-    """How a training run computes its model."""
+def compute_options(training: TrainingConfig) -> Compute:
+    """Precision and memory options of a training run."""
     return Compute(jnp.dtype(training.precision), training.attention, training.remat)
 
 
@@ -53,35 +63,29 @@ def train(
 
     Args:
         config: everything that the result depends on.
-        run: folder for checkpoints, metrics and config; must not hold a run yet, unless resumed.
+        run: folder for checkpoints, metrics and config; must not hold a run yet, unless it is resumed.
         local_run: run of a pretrained FIM-l, for FIM.
-        begin_from: a run or weights of the same model, whose parameters to begin from; the optimiser starts afresh.
-        resume: go on from the latest checkpoint in `run`, if there is one.
+        begin_from: a run or weights of the same model, whose parameters to start from with a fresh optimiser.
+        resume: continue from the latest checkpoint in `run`, if there is one.
         devices: which to use; None for all of all hosts.
     """
-    if config.members > 1:
-        raise ConfigError(f"members: a run trains one network, not {config.members}; bundle the runs of several")
     training = config.training
-    model = build_model(config.model, compute_as(config.training))
+    model = build_model(config.model, config.windows.count, compute_options(training))
     train_steps = parallel_training(config, model, devices)
     validate = parallel_validation(config, model, devices)
 
     start = latest_step(run)
     if start and not resume:
         raise CheckpointError(f"{run}: holds a run at step {start}; resume it or choose another folder")
-    # Nothing is written before all that can be refused has been looked at.
+    # Nothing is written before everything that can be refused has been checked.
     fresh = None if start else init_state(config, initial_params(config, local_run, begin_from))
 
     with contextlib.ExitStack() as stack:
-        checkpoints = stack.enter_context(contextlib.closing(Checkpoints(run, config, devices)))
-        if start:
-            like = jax.eval_shape(lambda key: init_state(config, init_params(model, key)), jax.random.key(0))
-            state = replicate(checkpoints.restore(like), devices)
-        else:
-            state = replicate(fresh, devices)
+        checkpoints = stack.enter_context(contextlib.closing(RunCheckpoints(run, config)))
+        state = replicate(fresh if fresh is not None else _restore(checkpoints, config, model, devices), devices)
 
-        main = jax.process_index() == 0
-        if main:
+        is_main = jax.process_index() == 0
+        if is_main:
             write_config(run, config)
             log = stack.enter_context(contextlib.closing(MetricsLog(run, start)))
             report = stack.enter_context(
@@ -89,8 +93,8 @@ def train(
             )
             report.say(introduce(model, run, devices))
 
-        def note(step: int, metrics) -> None:
-            """Looks at the metrics of a step, once the next one is under way."""
+        def note(step: int, metrics: Any) -> None:
+            """Reads the metrics of a step, once the next one is under way."""
             values = {name: value.item() for name, value in first(metrics).items()}
             if values["bad_run"] >= training.max_bad_steps:
                 kept = checkpoints.latest_step
@@ -98,9 +102,12 @@ def train(
                     f"{values['bad_run']} non-finite steps in a row up to step {step}; "
                     + (f"the checkpoint of step {kept} in {run} is intact" if kept else "there was no checkpoint yet")
                 )
-            if main and (step % training.log_every == 0 or step == training.steps):
+            if is_main and (step % training.log_every == 0 or step == training.steps):
                 values["series_per_second"] = report.update(step, values["loss"])
                 log.write("train", step, values)
+
+        def save(step: int, metrics: dict[str, float] | None = None) -> None:
+            checkpoints.save(step, *split_for_checkpoint(to_global(state, devices)), metrics)
 
         stop = stack.enter_context(StopRequest())
         step, pending, validation = start, None, {}
@@ -114,23 +121,31 @@ def train(
                 note(*pending)
                 pending = None
                 validation = {name: value.item() for name, value in first(validate(state)).items()}
-                checkpoints.save(step, state, validation)
-                if main:
+                save(step, validation)
+                if is_main:
                     log.write("validation", step, validation)
                     report.say(f"step {step:,}: {describe(validation)}")
             if step < training.steps and stop.agreed(step, training.log_every):
                 if pending is not None:
                     note(*pending)
-                checkpoints.save(step, state)
+                save(step)
                 break
 
     summary = describe(validation) if validation else f"was trained to step {start} already"
     return Outcome(step, validation, summary, stopped=step < training.steps)
 
 
+def _restore(checkpoints: RunCheckpoints, config: Config, model: nn.Module, devices: Devices) -> TrainState:
+    """The state of the latest checkpoint, on the host. The number of devices may have changed."""
+    like = jax.eval_shape(lambda key: init_state(config, init_params(model, key)), jax.random.key(0))
+    restored = checkpoints.restore(*(everywhere_like(part, devices) for part in split_for_checkpoint(like)))
+    params, rest = (from_global(part) for part in restored)
+    return join_from_checkpoint(config, params, rest)
+
+
 def introduce(model: nn.Module, run: Path, devices: Devices) -> str:
-    """What is trained, and on what."""
-    parameters = count_params(jax.eval_shape(lambda key: init_params(model, key), jax.random.key(0)))
+    """What is trained, and on which devices."""
+    parameters = count_params(param_shapes(model))
     devices = jax.devices() if devices is None else devices
     where = f"{len(devices)} {devices[0].platform} device(s) in {jax.process_count()} process(es)"
     return f"{type(model).__name__}: {parameters:,} parameters, {where}, {run}"

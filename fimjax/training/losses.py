@@ -1,6 +1,6 @@
-"""What is minimised: squared error against the clean function, or pinball loss against noisy values."""
+"""Training losses: squared error against the clean function, or pinball loss against noisy values."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import flax.linen as nn
@@ -9,33 +9,31 @@ import jax.numpy as jnp
 from flax import struct
 
 from fimjax.config import TrainingConfig
-from fimjax.models import forecasts
+from fimjax.models import Params, forecasts
 from fimjax.models.deeponet import DeepONet
-from fimjax.models.fim import FIM, Forecast, fit_series
+from fimjax.models.encoders import EncodedWindows
+from fimjax.models.fim import FIM
+from fimjax.models.fim_report import PredictedWindow, ReportFIM
 from fimjax.nn.packing import Packing
 from fimjax.nn.scaling import Affine, fit_range, safe_sqrt, zero_unobserved
 from fimjax.nn.season import SeasonPhase
 from fimjax.prior.sampler import Sample
 from fimjax.training.microbatching import ALL_SLOTS, Capacity, pack_windows
 
-Params = dict[str, Any]
-
 WINDOW_CLIP = 2.5
-"""Targets of a FIM-l that learns beside FIM are clipped to so many ranges, of which two or three points say little."""
-
+"""Targets of the FIM-l inside FIM are clipped to this many ranges, because two or three points define no range."""
 LEAST_SPREAD, LEAST_WINDOW_SPREAD = 0.1, 0.03
-"""Added to the spread of FIM and of FIM-l before a loss is divided by it, in deviations of the series and in ranges of
-the window."""
-
-LEARNED_WINDOWS = 3
-"""Of how many windows of a series such a FIM-l learns: each window is an example of its own, and more cost more."""
+"""Added to the spread of a forecast (in standard deviations) and of an interpolation (in window ranges) before dividing
+by it."""
+INTERPOLATED_WINDOWS = 3
+"""Last seen windows of each series on which FIM-l learns beside FIM. More would cost more than they teach."""
 
 
 def pinball(targets: jax.Array, quantiles: jax.Array, levels: tuple[float, ...]) -> jax.Array:
     """max(q (y - f), (q - 1) (y - f)), averaged over the levels: [..., Q], [..., Q, L] -> [..., Q].
 
-    Chosen by the sign of the error: the gradient of a maximum asks which side equals it, and a compiler that rounds a
-    side differently the second time finds that neither does.
+    It is written with the sign of the error. The gradient of a maximum compares both sides for equality, which fails
+    when a compiler rounds one of them differently.
     """
     q = jnp.asarray(levels).reshape((1,) * targets.ndim + (len(levels),))
     error = targets[..., None] - quantiles
@@ -44,28 +42,30 @@ def pinball(targets: jax.Array, quantiles: jax.Array, levels: tuple[float, ...])
 
 @struct.dataclass
 class Mean:
-    """A mean as its numerator and denominator, so that shares of unequal count average exactly over devices."""
+    """A mean as total and count, so that devices with unequal counts average exactly."""
 
     total: jax.Array
     count: jax.Array
 
     @property
     def value(self) -> jax.Array:
+        """The mean; zero if nothing was counted."""
         return self.total / jnp.where(self.count > 0, self.count, 1.0)
 
 
-def mean_of_each(errors: jax.Array, valid: jax.Array) -> jax.Array:
-    """The mean error of each series over its valid places, zero where there are none: [B, Q], [B, Q] -> [B]."""
+def mean_per_series(errors: jax.Array, valid: jax.Array) -> jax.Array:
+    """The mean error of each series over its valid places, zero if it has none: [B, Q], [B, Q] -> [B]."""
     return jnp.sum(jnp.where(valid, errors, 0.0), axis=-1) / jnp.maximum(jnp.sum(valid, axis=-1), 1)
 
 
 def mean_over_series(errors: jax.Array, valid: jax.Array) -> Mean:
-    """The mean error of each series over its valid places, then over series: each counts equally, long or short.
+    """The mean over series of their mean errors, so that long and short series count equally.
 
     Args:
-        errors: [B, Q]; valid: [B, Q], bool; series without a valid place are not counted.
+        errors: [B, Q]; valid: [B, Q]. Series without a valid place are not counted.
     """
-    return Mean(jnp.sum(mean_of_each(errors, valid)), jnp.sum(jnp.any(valid, axis=-1)).astype(jnp.float32))
+    count = jnp.sum(jnp.any(valid, axis=-1)).astype(jnp.float32)
+    return Mean(jnp.sum(mean_per_series(errors, valid)), count)
 
 
 def similarity_distance(predicted: jax.Array, true: jax.Array) -> jax.Array:
@@ -87,9 +87,8 @@ def prediction_errors(
 ) -> tuple[jax.Array, jax.Array]:
     """The error at each query time, in the units of `value_map`.
 
-    A value is held against the clean function. Quantiles are held against noisy values: trained on clean ones they
-    would leave out the noise and be far too narrow. Series without any spread have no scale to be judged by and are
-    left out.
+    A single value is compared with the clean function. Quantiles are compared with noisy values, because trained on
+    clean ones they would leave out the noise and be far too narrow. Constant series have no scale and are left out.
 
     Args:
         out: [B, Q, L]; clean, noisy, valid: [B, Q]; value_map: [B].
@@ -105,11 +104,11 @@ def prediction_errors(
 
 
 def spread_weights(quantiles: jax.Array, counted: jax.Array, power: float, least: float) -> jax.Array:
-    """One over a power of how far apart the outer quantiles [B, Q, L] of each series are, on average: [B].
+    """Weights [B]: one over a power of the mean distance between the outer quantiles [B, Q, L] of each series.
 
-    Without a gradient, so that nothing is won by wide quantiles.
+    They have no gradient, so that wide quantiles bring no advantage.
     """
-    spread = mean_of_each(quantiles[..., -1] - quantiles[..., 0], counted)
+    spread = mean_per_series(quantiles[..., -1] - quantiles[..., 0], counted)
     return jax.lax.stop_gradient(least + spread) ** -power
 
 
@@ -119,109 +118,145 @@ def target_window(sample: Sample) -> tuple[jax.Array, jax.Array, jax.Array, jax.
     return zero_unobserved(times, valid), clean, noisy, valid
 
 
-def fold_windows(sample: Sample) -> dict[str, Any]:
-    """All K windows of all series as windows of their own, for the interpolators: fields [B * K, T]."""
+@struct.dataclass
+class FoldedWindows:
+    """All K windows of B series as B * K windows of their own, as the interpolators read them."""
+
+    noisy: jax.Array  # [B * K, T], like the other fields
+    clean: jax.Array
+    times: jax.Array
+    observed: jax.Array
+    valid: jax.Array
+    season_phase: SeasonPhase  # [B * K]
+
+
+def fold_windows(sample: Sample) -> FoldedWindows:
+    """The windows of a sample, folded into the leading axis."""
     batch, count, slots = sample.times.shape
-    fields = {
-        name: getattr(sample, name).reshape(batch * count, slots)
-        for name in ("noisy", "times", "observed", "clean", "valid")
-    }
-    fields["times"] = zero_unobserved(fields["times"], fields["valid"])
-    clock = SeasonPhase(sample.origin, sample.duration / sample.steps.astype(jnp.float32), sample.season)
-    return {**fields, "clock": clock.repeat(count)}
+    fold = lambda x: x.reshape(batch * count, slots)
+    step = sample.duration / sample.steps.astype(jnp.float32)
+    return FoldedWindows(
+        noisy=fold(sample.noisy),
+        clean=fold(sample.clean),
+        times=zero_unobserved(fold(sample.times), fold(sample.valid)),
+        observed=fold(sample.observed),
+        valid=fold(sample.valid),
+        season_phase=SeasonPhase(sample.origin, step, sample.season).repeat(count),
+    )
 
 
-def interpolate(model: nn.Module, params: Params, folded: dict[str, Any], *packings: Packing | None) -> jax.Array:
-    """An interpolator's answer at every slot of every window, [B * K, T, L], or at those that are packed."""
-    inputs = (folded["noisy"], folded["times"], folded["observed"], folded["times"], folded["clock"])
+def interpolate(model: nn.Module, params: Params, folded: FoldedWindows, *packings: Packing | None) -> jax.Array:
+    """An interpolator's output at every slot of every window, or at the packed ones: [B * K, T, L]."""
+    inputs = (folded.noisy, folded.times, folded.observed, folded.times, folded.season_phase)
     return model.apply({"params": params}, *inputs, *packings)
 
 
-def learned_windows(sample: Sample) -> slice:
-    """The last seen windows, of which a FIM-l that is trained beside FIM learns."""
+def interpolated_windows(sample: Sample) -> slice:
+    """The last seen windows, on which the FIM-l inside FIM learns."""
     count = sample.valid.shape[1]
-    return slice(max(0, count - 1 - LEARNED_WINDOWS), count - 1)
+    return slice(max(0, count - 1 - INTERPOLATED_WINDOWS), count - 1)
 
 
-def points_and_questions(model: nn.Module, sample: Sample) -> tuple[jax.Array, jax.Array | None]:
-    """Slots [B, W, T] that a model reads, and slots at which its loss asks for FIM-l's answer, if it does."""
-    # A quantile of a point that the network has just read would teach it to copy, so only the others count.
-    asked = sample.valid & ~sample.observed if model.config.quantile_levels else sample.valid
+def packed_slots(model: nn.Module, sample: Sample) -> tuple[jax.Array, jax.Array | None]:
+    """Slots [B, W, T] that a model reads, and slots at which the loss queries its FIM-l, if it does."""
+    # The quantile of a point that the network has just read would teach it to copy, so only the others count.
+    queried = sample.valid & ~sample.observed if model.config.quantile_levels else sample.valid
     if not forecasts(model.config):
-        return sample.observed, asked
-    learns_windows = isinstance(model, FIM) and model.config.interpolation_weight
-    return sample.observed[:, :-1], asked[:, learned_windows(sample)] if learns_windows else None
+        return sample.observed, queried
+    trains_local = isinstance(model, FIM) and model.config.interpolation_weight > 0
+    return sample.observed[:, :-1], queried[:, interpolated_windows(sample)] if trains_local else None
 
 
-def make_loss(
-    model: nn.Module, training: TrainingConfig, rooms: Capacity = ALL_SLOTS
-) -> Callable[[Params, Sample], Mean]:
-    """The loss of a model on a batch, a pure function of parameters and sample.
+@dataclass(frozen=True)
+class Loss:
+    """The loss of a model on a batch: a pure function of parameters and sample.
 
-    With `rooms` below 1 it is for batches that fit them, of which `assign_microbatches` takes care: the rest would be lost.
+    With a capacity below 1 the batch must fit it (see `assign_microbatches`); points beyond it would be lost.
     """
-    levels, clip = model.config.quantile_levels, training.target_clip
-    packs = not isinstance(model, DeepONet)  # which reads all its sensors, filled or not
 
-    def interpolation_loss(params: Params, sample: Sample) -> Mean:
+    model: Any
+    training: TrainingConfig
+    capacity: Capacity = ALL_SLOTS
+
+    def __call__(self, params: Params, sample: Sample) -> Mean:
+        """The mean loss over the series of a batch."""
+        if forecasts(self.model.config):
+            return self._forecast_loss(params, sample)
+        return self._interpolation_loss(params, sample)
+
+    @property
+    def _levels(self) -> tuple[float, ...]:
+        return self.model.config.quantile_levels
+
+    def _interpolation_loss(self, params: Params, sample: Sample) -> Mean:
+        """An interpolator's error at the queried slots of all windows."""
         folded = fold_windows(sample)
-        points, asked = points_and_questions(model, sample)
-        packings = (pack_windows(points, rooms.points), pack_windows(asked, rooms.questions))
-        out = interpolate(model, params, folded, *(packings if packs else ()))
-        value_map = fit_range(folded["noisy"], folded["observed"])
-        asked = asked.reshape(-1, asked.shape[-1])
-        return mean_over_series(
-            *prediction_errors(out, folded["clean"], folded["noisy"], value_map, asked, levels, clip)
+        points, queried = packed_slots(self.model, sample)
+        assert queried is not None
+        packings: tuple[Packing | None, ...] = ()
+        if not isinstance(self.model, DeepONet):  # which reads all its sensors, filled or not
+            packings = (pack_windows(points, self.capacity.points), pack_windows(queried, self.capacity.queries))
+        out = interpolate(self.model, params, folded, *packings)
+        value_map = fit_range(folded.noisy, folded.observed)
+        queried = queried.reshape(-1, queried.shape[-1])
+        errors = prediction_errors(
+            out, folded.clean, folded.noisy, value_map, queried, self._levels, self.training.target_clip
         )
+        return mean_over_series(*errors)
 
-    def forecasting_loss(params: Params, sample: Sample) -> Mean:
+    def _forecast_loss(self, params: Params, sample: Sample) -> Mean:
+        """A forecaster's error in the unseen window, and what FIM learns beside it."""
         past, (times, clean, noisy, valid) = sample.past(), target_window(sample)
-        if isinstance(model, FIM):
-            points, _ = points_and_questions(model, sample)
-            forecast = model.apply({"params": params}, past, pack_windows(points, rooms.points), method="encode")
-            out = model.apply({"params": params}, forecast, times, method="decode")
+        apply = lambda *inputs, **options: self.model.apply({"params": params}, *inputs, **options)
+        encoded = None
+        if isinstance(self.model, FIM | ReportFIM):
+            points, _ = packed_slots(self.model, sample)
+            encoded = apply(past, pack_windows(points, self.capacity.points), method="encode")
+            out = apply(encoded, times, method="decode")
         else:
-            out = model.apply({"params": params}, past, times)
-        value_map = fit_series(past)
-        errors, counted = prediction_errors(out, clean, noisy, value_map, valid, levels, clip)
-        if training.spread_power and levels:
-            weights = spread_weights(value_map.normalise(out), counted, training.spread_power, LEAST_SPREAD)
-            errors = errors * weights[:, None]
-        if isinstance(model, FIM):
-            errors = errors + beside_forecast(params, sample, forecast)[:, None]
+            out = apply(past, times)
+        value_map = past.value_map()
+        errors, counted = prediction_errors(
+            out, clean, noisy, value_map, valid, self._levels, self.training.target_clip
+        )
+        errors = errors * self._weights(value_map.normalise(out), counted, LEAST_SPREAD)
+        if isinstance(encoded, EncodedWindows):
+            errors = errors + self._local_error(params, sample, encoded)[:, None]
+        if isinstance(encoded, PredictedWindow):
+            errors = errors + self._similarity_error(params, sample, encoded)[:, None]
         return mean_over_series(errors, counted)
 
-    def beside_forecast(params: Params, sample: Sample, forecast: Forecast) -> jax.Array:
-        """What else FIM may learn from [B]: the embedding of the unseen window, and the seen ones' interpolation."""
-        past, (times, _, noisy, valid) = sample.past(), target_window(sample)
-        _, asked = points_and_questions(model, sample)
-        error = jnp.zeros(len(noisy))
-        if model.config.similarity_weight > 0:
-            window = (fit_series(past).normalise(noisy), past.time_map().normalise(times), valid)
-            true, _ = model.apply({"params": params}, *(x[:, None] for x in window), past.clock(), method="embed")
-            distance = similarity_distance(forecast.h, jax.lax.stop_gradient(true[:, 0]))
-            error = error + model.config.similarity_weight * distance
-        if asked is not None:
-            beside = seen_windows_error(params, sample, forecast, asked)
-            error = error + model.config.interpolation_weight * beside
-        return error
-
-    def seen_windows_error(params: Params, sample: Sample, forecast: Forecast, asked: jax.Array) -> jax.Array:
-        """FIM-l's error [B] at the points of the last seen windows that are asked for [B, W, T]."""
-        last, count = learned_windows(sample), asked.shape[1]
+    def _local_error(self, params: Params, sample: Sample, encoded: EncodedWindows) -> jax.Array:
+        """The weighted error [B] of the FIM-l inside FIM, at the queried slots of the last seen windows."""
+        _, queried = packed_slots(self.model, sample)
+        if queried is None:
+            return jnp.zeros(len(sample.origin))
+        last, count = interpolated_windows(sample), queried.shape[1]
         fields = (sample.times, sample.clean, sample.noisy, sample.valid, sample.observed)
         times, clean, noisy, valid, observed = (x[:, last] for x in fields)
-        times, packing = zero_unobserved(times, valid), pack_windows(asked, rooms.questions)
-        out = model.apply({"params": params}, forecast, sample.past(), times, packing, method="interpolate")
+        times, packing = zero_unobserved(times, valid), pack_windows(queried, self.capacity.queries)
+        out = self.model.apply({"params": params}, encoded, sample.past(), times, packing, method="interpolate")
         fold = lambda x: x.reshape(-1, *x.shape[2:])
-        value_map = fit_range(fold(noisy), fold(observed))
-        out = fold(out)
-        errors, counted = prediction_errors(
-            out, fold(clean), fold(noisy), value_map, fold(asked), levels, min(clip, WINDOW_CLIP)
-        )
-        if training.spread_power and levels:
-            weights = spread_weights(value_map.normalise(out), counted, training.spread_power, LEAST_WINDOW_SPREAD)
-            errors = errors * weights[:, None]
-        return mean_of_each(*(x.reshape(-1, count * x.shape[-1]) for x in (errors, counted)))
+        value_map, out = fit_range(fold(noisy), fold(observed)), fold(out)
+        clip = min(self.training.target_clip, WINDOW_CLIP)
+        errors, counted = prediction_errors(out, fold(clean), fold(noisy), value_map, fold(queried), self._levels, clip)
+        errors = errors * self._weights(value_map.normalise(out), counted, LEAST_WINDOW_SPREAD)
+        per_series = (x.reshape(-1, count * x.shape[-1]) for x in (errors, counted))
+        return self.model.config.interpolation_weight * mean_per_series(*per_series)
 
-    return forecasting_loss if forecasts(model.config) else interpolation_loss
+    def _similarity_error(self, params: Params, sample: Sample, predicted: PredictedWindow) -> jax.Array:
+        """beta times the distance [B] between predicted and true embedding of the unseen window (section 8.2)."""
+        weight = self.model.config.similarity_weight
+        past, (times, _, noisy, valid) = sample.past(), target_window(sample)
+        if weight == 0:
+            return jnp.zeros(len(noisy))
+        window = (past.value_map().normalise(noisy), past.time_map().normalise(times), valid)
+        inputs = (*(x[:, None] for x in window), past.season_phase())
+        true, _ = self.model.apply({"params": params}, *inputs, method="embed_windows")
+        return weight * similarity_distance(predicted.h, jax.lax.stop_gradient(true[:, 0]))
+
+    def _weights(self, quantiles: jax.Array, counted: jax.Array, least: float) -> jax.Array:
+        """Weights [B, 1] by the spread of each series' quantiles, if the config asks for them."""
+        if not (self.training.spread_power and self._levels):
+            return jnp.ones((len(counted), 1))
+        return spread_weights(quantiles, counted, self.training.spread_power, least)[:, None]

@@ -1,4 +1,4 @@
-"""Where the numbers of a run go: a JSONL file, TensorBoard, and a progress bar with loss, speed and time left."""
+"""The log of a run: a JSONL file, TensorBoard, and a progress bar with loss, speed and time left."""
 
 import json
 import math
@@ -15,7 +15,7 @@ METRICS_FILE = "metrics.jsonl"
 
 
 class MetricsLog:
-    """One JSON object a line, with `step` and `phase`; TensorBoard gets the same numbers."""
+    """Writes one JSON object a line, with `step` and `phase`, and the same numbers to TensorBoard."""
 
     def __init__(self, run: Path, resumed_from: int):
         from tensorboardX import SummaryWriter
@@ -26,6 +26,7 @@ class MetricsLog:
         self._board = SummaryWriter(str(run / "tensorboard"), purge_step=resumed_from + 1)
 
     def write(self, phase: str, step: int, metrics: dict[str, float]) -> None:
+        """Adds the metrics of a step."""
         numbers = {name: value if math.isfinite(value) else None for name, value in metrics.items()}  # JSON has no NaN
         self._file.write(json.dumps({"phase": phase, "step": step, **numbers}) + "\n")
         self._file.flush()
@@ -33,11 +34,12 @@ class MetricsLog:
             self._board.add_scalar(f"{phase}/{name}", value, step)
 
     def close(self) -> None:
+        """Closes both files."""
         self._file.close()
         self._board.close()
 
     def _forget_after(self, step: int) -> None:
-        """Drops lines of steps that a resumed run will do again, and one that a kill cut short."""
+        """Drops lines of steps that a resumed run will repeat, and a line that a kill cut short."""
         if not self._path.exists():
             return
         lines = self._path.read_text().splitlines(keepends=True)
@@ -47,7 +49,7 @@ class MetricsLog:
 
 
 class ProgressReport:
-    """A bar on a terminal; a line now and then elsewhere."""
+    """A progress bar on a terminal; a line from time to time elsewhere."""
 
     def __init__(self, total: int, start: int, batch_size: int, title: str):
         self._console = Console(stderr=True)
@@ -80,8 +82,9 @@ class ProgressReport:
         return rate
 
     def say(self, text: str) -> None:
-        """A line above the bar."""
+        """Prints a line above the bar."""
         self._progress.console.print(text, highlight=False, markup=False, soft_wrap=True)
 
     def close(self) -> None:
+        """Removes the bar."""
         self._progress.stop()

@@ -1,4 +1,4 @@
-"""Optimiser, schedule, and which parameters they may touch."""
+"""Optimiser, learning-rate schedule, and which parameters are trained."""
 
 from typing import Any
 
@@ -7,22 +7,22 @@ import jax.numpy as jnp
 import optax
 from optax.contrib import MuonDimensionNumbers
 
-from fimjax.config import FIMConfig, ModelConfig, TrainingConfig
-from fimjax.training.losses import Params
+from fimjax.config import ModelConfig, ReportFIMConfig, TrainingConfig
+from fimjax.models import Params
 
-NARROWEST_MUON = 32
-"""Least width of a matrix that Muon updates."""
+MIN_MUON_WIDTH = 32
+"""Smallest width of a matrix that Muon updates."""
 ADAM_RMS = 0.2
-"""Root mean square of Muon's updates, that of Adam's, so that one learning rate serves both."""
+"""Root mean square of Muon's updates: that of Adam's, so that one learning rate serves both."""
 
 
 def frozen_parts(model: ModelConfig) -> frozenset[str]:
-    """Names of the sub-modules that training leaves alone."""
-    return frozenset({"local"}) if isinstance(model, FIMConfig) and model.freeze_local else frozenset()
+    """Names of the sub-modules that are not trained: the pretrained FIM-l inside the lab report's FIM."""
+    return frozenset({"local"}) if isinstance(model, ReportFIMConfig) else frozenset()
 
 
 def split_params(params: Params, frozen: frozenset[str]) -> tuple[Params, Params]:
-    """Parameters that are trained, and those that are not; gradients and optimiser never see the latter."""
+    """Parameters that are trained, and those that are frozen, which gradients and optimiser never see."""
     trained = {name: tree for name, tree in params.items() if name not in frozen}
     kept = {name: tree for name, tree in params.items() if name in frozen}
     return trained, kept
@@ -31,10 +31,10 @@ def split_params(params: Params, frozen: frozenset[str]) -> tuple[Params, Params
 def inverse_sqrt_schedule(peak: float, floor: float, warmup_steps: int) -> optax.Schedule:
     """Linear warm-up to `peak`, then peak * sqrt(warmup / step), never below `floor`.
 
-    The paper's numbers give 1e-5 at step 0, 1e-4 at step 100 and 1e-5 from step 10,000 on.
+    The lab report's settings give 1e-5 at step 0, 1e-4 at step 100 and 1e-5 from step 10,000 on.
     """
 
-    def rate(step):
+    def rate(step: jax.typing.ArrayLike) -> jax.Array:
         step = jnp.asarray(step, jnp.float32)
         warmup = max(warmup_steps, 1)
         return jnp.maximum(floor, peak * jnp.minimum(step / warmup, jnp.sqrt(warmup / jnp.maximum(step, 1.0))))
@@ -56,16 +56,15 @@ def make_schedule(training: TrainingConfig) -> optax.Schedule:
 
 
 def decayed(params: Params) -> Any:
-    """Weight decay is for matrices: not for biases, LayerNorms, learnable queries or positions."""
-
+    """Which parameters decay: matrices, but not biases, LayerNorms, learnable queries or positions."""
     return jax.tree_util.tree_map_with_path(lambda path, _: path[-1].key == "kernel", params)
 
 
 def orthogonalised(params: Params) -> Any:
-    """Muon is for matrices between two wide layers: not for what reads a few features or tells a few quantiles."""
+    """Which parameters Muon updates: matrices between two wide layers, but not input and output layers."""
 
-    def dimensions(path, leaf):
-        is_wide = path[-1].key == "kernel" and leaf.ndim == 2 and min(leaf.shape) >= NARROWEST_MUON
+    def dimensions(path: Any, leaf: jax.Array) -> MuonDimensionNumbers | None:
+        is_wide = path[-1].key == "kernel" and leaf.ndim == 2 and min(leaf.shape) >= MIN_MUON_WIDTH
         return MuonDimensionNumbers() if is_wide else None
 
     return jax.tree_util.tree_map_with_path(dimensions, params)

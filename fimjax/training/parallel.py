@@ -1,4 +1,4 @@
-"""All devices of all hosts: the only place that knows of `pmap`."""
+"""Training on all devices of all hosts: the only module that uses `pmap`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -8,16 +8,8 @@ import jax
 import numpy as np
 
 from fimjax.config import Config
-from fimjax.training.losses import Params
-from fimjax.training.step import (
-    Metrics,
-    TrainState,
-    groups_per_device,
-    inference_params,
-    make_gradient,
-    make_train_step,
-    make_validation,
-)
+from fimjax.models import Params
+from fimjax.training.step import Metrics, TrainState, TrainStep, Validation, groups_per_device, inference_params
 
 AXIS = "devices"
 
@@ -26,15 +18,15 @@ Devices = Sequence[jax.Device] | None
 
 
 def use_cpu_devices(count: int) -> None:
-    """One XLA device for each core (or any other count), so that pmap uses them all; before JAX's first use."""
+    """Makes that many XLA devices of the CPU, so that pmap uses all cores. Call it before JAX's first use."""
     jax.config.update("jax_num_cpu_devices", count)
 
 
 def replicate(tree: Any, devices: Devices = None) -> Any:
-    """A copy of every array for each device of this host, stacked as pmap wants them."""
+    """A copy of every array for each device of this host, stacked for pmap."""
     local = [d for d in _all(devices) if d.process_index == jax.process_index()]
 
-    def stack(x):
+    def stack(x: Any) -> np.ndarray:
         x = np.asarray(x)
         return np.broadcast_to(x[None], (len(local), *x.shape))  # a view: each device copies its own row
 
@@ -49,9 +41,9 @@ def first(stacked: Any) -> Any:
 def to_global(stacked: Any, devices: Devices = None) -> Any:
     """The equal copies of pmap as global arrays that live on every device of every host."""
 
-    def join(x):
-        # A copy: what a checkpoint still writes must not be a buffer that the next step is given to reuse. By way of
-        # the host, for slicing on the devices would compile a program for every shape and device.
+    def join(x: jax.Array) -> jax.Array:
+        # A copy, because a checkpoint that is still being written must not share a buffer that the next step reuses.
+        # Through the host, because slicing on the devices would compile a program for every shape and device.
         host = np.array(x.addressable_shards[0].data)[0]
         copies = [jax.device_put(host, shard.device) for shard in x.addressable_shards]
         return jax.make_array_from_single_device_arrays(x.shape[1:], _everywhere(devices), copies)
@@ -93,12 +85,12 @@ def validation_groups(config: Config, devices: Devices = None) -> int:
 def parallel_training(
     config: Config, model: nn.Module, devices: Devices = None
 ) -> Callable[[TrainState], tuple[TrainState, Metrics]]:
-    """Several optimiser steps in one call on all devices; the state passed in is given up.
+    """Several optimiser steps in one call on all devices. The state passed in is donated.
 
-    Metrics are those of the last of the steps, but for the loss, which is their mean, and for the run of bad steps,
-    which is the longest one.
+    Metrics are those of the last step, except the loss, which is the mean over the steps, and the longest run of bad
+    steps.
     """
-    step = make_train_step(config, model, training_groups(config, devices), AXIS)
+    step = TrainStep(config, model, training_groups(config, devices), AXIS)
 
     def steps(state: TrainState) -> tuple[TrainState, Metrics]:
         if config.training.steps_per_dispatch == 1:
@@ -114,12 +106,12 @@ def parallel_gradient(
     config: Config, model: nn.Module, devices: Devices = None
 ) -> Callable[[TrainState], tuple[jax.Array, Params]]:
     """Loss and raw gradient of the next batch, the same whatever the number of devices."""
-    gradient = make_gradient(config, model, training_groups(config, devices), AXIS)
-    return jax.pmap(gradient, axis_name=AXIS, devices=devices)
+    step = TrainStep(config, model, training_groups(config, devices), AXIS)
+    return jax.pmap(step.gradient, axis_name=AXIS, devices=devices)
 
 
 def parallel_validation(config: Config, model: nn.Module, devices: Devices = None) -> Callable[[TrainState], Metrics]:
-    """Validation metrics of the parameters that inference would use."""
-    groups, at_once = validation_groups(config, devices), training_groups(config, devices)
-    validate = make_validation(config, model, groups, at_once, AXIS)
+    """Validation metrics of the parameters for inference."""
+    groups, max_groups = validation_groups(config, devices), training_groups(config, devices)
+    validate = Validation(config, model, groups, max_groups, AXIS)
     return jax.pmap(lambda state: validate(inference_params(state)), axis_name=AXIS, devices=devices)

@@ -1,9 +1,8 @@
-"""One optimiser step, a pure function of the state: it draws its own batch and knows of no mesh."""
+"""One optimiser step as a pure function of the state: it draws its own batch and does not know how many devices run."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import optax
@@ -11,24 +10,25 @@ from flax import struct
 
 from fimjax.config import Config
 from fimjax.errors import ConfigError
+from fimjax.models import Params
 from fimjax.prior.sampler import Sample, sample_groups
-from fimjax.training.losses import Params, make_loss, points_and_questions
-from fimjax.training.microbatching import ALL_SLOTS, Capacity, assign_microbatches, only
+from fimjax.training.losses import Loss, packed_slots
+from fimjax.training.microbatching import ALL_SLOTS, Capacity, assign_microbatches, select_series
 from fimjax.training.optim import frozen_parts, make_optimizer, make_schedule, split_params
-from fimjax.training.validation import make_evaluation
+from fimjax.training.validation import validation_metrics
 
 Metrics = dict[str, jax.Array]
 
 PARAMS_STREAM, TRAINING_STREAM, VALIDATION_STREAM = 0, 1, 2
-"""Keys of their own for parameters, training series and validation series, all from one seed."""
+"""Random streams for parameters, training series and validation series, all derived from one seed."""
 
 
 @struct.dataclass
 class TrainState:
-    """All that training changes, and so all that a checkpoint must hold."""
+    """Everything that training changes, and so everything that a checkpoint must hold."""
 
     step: jax.Array
-    params: Params
+    params: Params | None
     average: Params | None  # running average of the trained parameters, if the config asks for one
     optimizer: Any
     skipped: jax.Array  # non-finite steps so far
@@ -36,6 +36,7 @@ class TrainState:
 
 
 def stream_key(seed: int, stream: int) -> jax.Array:
+    """The key of one of the random streams."""
     return jax.random.fold_in(jax.random.key(seed), stream)
 
 
@@ -48,12 +49,27 @@ def init_state(config: Config, params: Params) -> TrainState:
 
 
 def inference_params(state: TrainState) -> Params:
-    """The parameters to validate with and to ship: the averaged ones where there are any."""
+    """The parameters for validation and inference: the averaged ones if there are any."""
+    assert state.params is not None
     return state.params if state.average is None else {**state.params, **state.average}
 
 
+def split_for_checkpoint(state: TrainState) -> tuple[Params, TrainState]:
+    """The parameters for inference, and the rest of the state without a second copy of them."""
+    rest = state.replace(params=None) if state.average is None else state.replace(average=None)
+    return inference_params(state), rest
+
+
+def join_from_checkpoint(config: Config, params: Params, rest: TrainState) -> TrainState:
+    """Undoes `split_for_checkpoint`."""
+    if rest.params is None:
+        return rest.replace(params=params)
+    trained, _ = split_params(params, frozen_parts(config.model))
+    return rest.replace(average=trained)
+
+
 def groups_per_device(series: int, devices: int, group_size: int, key: str) -> int:
-    """How many groups of series each device draws; an uneven share is an error that names the key."""
+    """Groups of series that each device draws; an uneven share is an error that names the key."""
     if series % (devices * group_size):
         raise ConfigError(
             f"{key}: {series} series cannot be shared by {devices} devices in groups of {group_size} "
@@ -62,97 +78,81 @@ def groups_per_device(series: int, devices: int, group_size: int, key: str) -> i
     return series // (devices * group_size)
 
 
-def draw_batch(config: Config, key: jax.Array, groups: int, axis_name: str | None) -> Sample:
-    """This device's share of the batch that `key` stands for.
+@dataclass(frozen=True)
+class TrainStep:
+    """The step that training repeats: draw a batch, compute the gradient, update the parameters."""
 
-    Groups are numbered over all devices, so that the batch is the same on any number of them.
-    """
-    device = jax.lax.axis_index(axis_name) if axis_name else 0
-    return sample_groups(key, device * groups, groups, config.prior)
+    config: Config
+    model: Any
+    groups: int
+    """Groups of series that this device draws."""
+    axis_name: str | None = None
+    """Name of pmap's axis; None for one device."""
 
+    def __call__(self, state: TrainState) -> tuple[TrainState, Metrics]:
+        """The next state, and the metrics of this step."""
+        return self.update(state, *self.gradient(state))
 
-def average_over_devices(tree: Any, axis_name: str | None) -> Any:
-    return jax.lax.pmean(tree, axis_name) if axis_name else tree
+    def gradient(self, state: TrainState) -> tuple[jax.Array, Params]:
+        """Loss and raw gradient on the batch of the state's step, averaged over devices."""
+        assert state.params is not None
+        total, count, grads = self.total_gradient(state.params, self.draw_batch(state.step))
+        # Totals and counts are averaged separately, because devices may count different numbers of series.
+        total, count, grads = _average_over_devices((total, count, grads), self.axis_name)
+        return jax.tree.map(lambda x: x / jnp.where(count > 0, count, 1.0), (total, grads))
 
+    def draw_batch(self, step: jax.Array) -> Sample:
+        """This device's share of the batch of a step. Groups are numbered over all devices, so that the batch is the
+        same on any number of them."""
+        config = self.config
+        key = jax.random.fold_in(stream_key(config.training.seed, TRAINING_STREAM), step)
+        first_group = _device_index(self.axis_name) * self.groups
+        return sample_groups(key, first_group, self.groups, config.prior, config.windows)
 
-def make_gradient(
-    config: Config, model: nn.Module, groups: int, axis_name: str | None = None
-) -> Callable[[TrainState], tuple[jax.Array, Params]]:
-    """Loss and raw gradient of the trained parameters on the batch of the state's step, averaged over devices."""
-    total_gradient = make_total_gradient(config, model)
-    key = stream_key(config.training.seed, TRAINING_STREAM)
+    def total_gradient(self, params: Params, sample: Sample) -> tuple[jax.Array, jax.Array, Params]:
+        """The summed loss over the series of a batch, their number, and the gradient of the sum."""
+        training = self.config.training
+        capacity = Capacity(training.point_capacity, training.query_capacity)
+        loss, frozen = Loss(self.model, training, capacity), frozen_parts(self.config.model)
 
-    def gradient(state: TrainState) -> tuple[jax.Array, Params]:
-        sample = draw_batch(config, jax.random.fold_in(key, state.step), groups, axis_name)
-        return mean_over_devices(*total_gradient(state.params, sample), axis_name)
+        def of_microbatch(sample: Sample) -> tuple[jax.Array, jax.Array, Params]:
+            trained, kept = split_params(params, frozen)
 
-    return gradient
+            def total(trained: Params) -> tuple[jax.Array, jax.Array]:
+                mean = loss({**kept, **trained}, sample)
+                return mean.total, mean.count
 
+            (value, count), grads = jax.value_and_grad(total, has_aux=True)(trained)
+            return value, count, grads
 
-def mean_over_devices(
-    value: jax.Array, count: jax.Array, grads: Params, axis_name: str | None
-) -> tuple[jax.Array, Params]:
-    """Loss and gradient of all series of all devices, from each one's sums."""
-    # Numerator and denominator are averaged apart: devices need not have the same number of series that count.
-    value, count, grads = average_over_devices((value, count, grads), axis_name)
-    return jax.tree.map(lambda x: x / jnp.where(count > 0, count, 1.0), (value, grads))
+        if capacity == ALL_SLOTS:
+            return of_microbatch(sample)
+        masks = packed_slots(self.model, sample)
+        microbatch = assign_microbatches([(mask, share) for mask, share in zip(masks, capacity) if mask is not None])
+        add = lambda i, sums: jax.tree.map(jnp.add, sums, of_microbatch(select_series(sample, microbatch == i)))
+        zeros = jax.tree.map(jnp.zeros_like, jax.eval_shape(of_microbatch, sample))
+        return jax.lax.fori_loop(0, jnp.max(microbatch) + 1, add, zeros)
 
+    def update(self, state: TrainState, loss: jax.Array, grads: Params) -> tuple[TrainState, Metrics]:
+        """The next state from a loss and its gradient.
 
-def make_total_gradient(
-    config: Config, model: nn.Module
-) -> Callable[[Params, Sample], tuple[jax.Array, jax.Array, Params]]:
-    """Of a batch: the sum of the losses of its series, how many there are, and the gradient of that sum."""
-    rooms = Capacity(config.training.point_capacity, config.training.query_capacity)
-    loss = make_loss(model, config.training, rooms)
-    frozen = frozen_parts(config.model)
-
-    def of_series(params: Params, sample: Sample) -> tuple[jax.Array, jax.Array, Params]:
-        trained, kept = split_params(params, frozen)
-
-        def total(trained: Params) -> tuple[jax.Array, jax.Array]:
-            mean = loss({**kept, **trained}, sample)
-            return mean.total, mean.count
-
-        (value, count), grads = jax.value_and_grad(total, has_aux=True)(trained)
-        return value, count, grads
-
-    def of_batch(params: Params, sample: Sample) -> tuple[jax.Array, jax.Array, Params]:
-        masks = points_and_questions(model, sample)
-        rounds = assign_microbatches([(mask, room) for mask, room in zip(masks, rooms) if mask is not None])
-        add = lambda i, sums: jax.tree.map(jnp.add, sums, of_series(params, only(sample, rounds == i)))
-        zeros = jax.tree.map(jnp.zeros_like, jax.eval_shape(of_series, params, sample))
-        return jax.lax.fori_loop(0, jnp.max(rounds) + 1, add, zeros)
-
-    return of_series if rooms == ALL_SLOTS else of_batch
-
-
-def make_train_step(
-    config: Config, model: nn.Module, groups: int, axis_name: str | None = None
-) -> Callable[[TrainState], tuple[TrainState, Metrics]]:
-    """The step that training repeats: draw, differentiate, update."""
-    gradient, update = make_gradient(config, model, groups, axis_name), make_update(config)
-    return lambda state: update(state, *gradient(state))
-
-
-def make_update(config: Config) -> Callable[[TrainState, jax.Array, Params], tuple[TrainState, Metrics]]:
-    """From a loss and its gradient to the next state.
-
-    A step whose loss or gradient is not finite changes nothing but the counters: one bad batch must not cost a run.
-    """
-    optimizer, schedule = make_optimizer(config.training), make_schedule(config.training)
-    frozen, decay = frozen_parts(config.model), config.training.average_decay
-
-    def update(state: TrainState, loss: jax.Array, grads: Params) -> tuple[TrainState, Metrics]:
+        A step whose loss or gradient is not finite changes nothing but the counters, so one bad batch cannot ruin a
+        run.
+        """
+        training = self.config.training
+        optimizer, schedule = make_optimizer(training), make_schedule(training)
+        assert state.params is not None
+        trained, kept = split_params(state.params, frozen_parts(self.config.model))
         norm = optax.tree.norm(grads)
         good = jnp.isfinite(loss) & jnp.isfinite(norm)
-        trained, kept = split_params(state.params, frozen)
 
         updates, new_optimizer = optimizer.update(grads, state.optimizer, trained)
         new_trained = optax.apply_updates(trained, updates)
         new_trained, new_optimizer = _choose(good, (new_trained, new_optimizer), (trained, state.optimizer))
         average = state.average
         if average is not None:
-            average = _choose(good, optax.incremental_update(new_trained, average, 1 - decay), average)
+            moved = optax.incremental_update(new_trained, average, 1 - training.average_decay)
+            average = _choose(good, moved, average)
 
         bad = (~good).astype(jnp.int32)
         new_state = TrainState(
@@ -172,29 +172,42 @@ def make_update(config: Config) -> Callable[[TrainState, jax.Array, Params], tup
         }
         return new_state, metrics
 
-    return update
+
+@dataclass(frozen=True)
+class Validation:
+    """Metrics on the validation set: the same series every time, from a key that training never uses."""
+
+    config: Config
+    model: Any
+    groups: int
+    """Groups of series that this device validates on."""
+    max_groups: int
+    """Groups drawn at a time, so that validation needs no more memory than training."""
+    axis_name: str | None = None
+    """Name of pmap's axis; None for one device."""
+
+    def __call__(self, params: Params) -> Metrics:
+        """The metrics, averaged over all series of all devices."""
+        config, chunk = self.config, max(n for n in range(1, self.max_groups + 1) if self.groups % n == 0)
+        key = stream_key(config.training.seed, VALIDATION_STREAM)
+        first_groups = _device_index(self.axis_name) * self.groups + jnp.arange(0, self.groups, chunk)
+
+        def of_chunk(first_group: jax.Array) -> dict[str, Any]:
+            sample = sample_groups(key, first_group, chunk, config.prior, config.windows)
+            return validation_metrics(self.model, config.training, params, sample)
+
+        parts = jax.lax.map(of_chunk, first_groups)
+        means = _average_over_devices(jax.tree.map(jnp.sum, parts), self.axis_name)
+        return {name: mean.value for name, mean in means.items()}
+
+
+def _device_index(axis_name: str | None) -> jax.Array | int:
+    return jax.lax.axis_index(axis_name) if axis_name else 0
+
+
+def _average_over_devices(tree: Any, axis_name: str | None) -> Any:
+    return jax.lax.pmean(tree, axis_name) if axis_name else tree
 
 
 def _choose(condition: jax.Array, yes: Any, no: Any) -> Any:
     return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
-
-
-def make_validation(
-    config: Config, model: nn.Module, groups: int, at_once: int, axis_name: str | None = None
-) -> Callable[[Params], Metrics]:
-    """Metrics on the validation set: the same series every time, from a key that training never uses.
-
-    At most `at_once` groups are drawn at a time, so that validating needs no more memory than training.
-    """
-    evaluate = make_evaluation(model, config.training)
-    key = stream_key(config.training.seed, VALIDATION_STREAM)
-    chunk = max(n for n in range(1, at_once + 1) if groups % n == 0)
-
-    def validate(params: Params) -> Metrics:
-        device = jax.lax.axis_index(axis_name) if axis_name else 0
-        firsts = device * groups + jnp.arange(0, groups, chunk)
-        parts = jax.lax.map(lambda first: evaluate(params, sample_groups(key, first, chunk, config.prior)), firsts)
-        means = average_over_devices(jax.tree.map(jnp.sum, parts), axis_name)
-        return {name: mean.value for name, mean in means.items()}
-
-    return validate

@@ -1,0 +1,1 @@
+"""Classical forecasts and fits that the networks start from, as differentiable batched functions."""

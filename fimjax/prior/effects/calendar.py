@@ -8,7 +8,7 @@ intervals of every day are the wider for it.
 import jax
 import jax.numpy as jnp
 
-from fimjax.nn.classical.decomposition import DAYS, OF_A_DAY
+DAYS, OF_A_DAY = 7, (24, 48, 96)
 from fimjax.prior.distributions import log_uniform, normal, uniform
 from fimjax.prior.path import Path
 from fimjax.prior.seasonal import repeat, seasonal_pattern

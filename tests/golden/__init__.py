@@ -1,0 +1,1 @@
+"""Golden files: what the code answered before it was rewritten."""
