@@ -122,10 +122,19 @@ class T5Layer(nn.Module):
         x: jax.Array,
         mask: jax.Array,
         bias: jax.Array,
-        memory: jax.Array | None = None,
-        memory_mask: jax.Array | None = None,
+        memory: tuple[jax.Array, jax.Array] | None,
     ) -> jax.Array:
-        """x [B, T, D], mask [B, T], bias [1, N, T, T], memory [B, M, D], memory_mask [B, M] -> [B, T, D]"""
+        """Computes one layer.
+
+        Args:
+            x: [B, T, D].
+            mask: [B, T], True = visible.
+            bias: [1, N, T, T], added to the scores of self-attention.
+            memory: tokens [B, M, D] for cross-attention and their mask [B, M]; None for no cross-attention.
+
+        Returns:
+            [B, T, D]
+        """
         dtype = self.compute.dtype
         norm = lambda name: nn.RMSNorm(dtype=dtype, name=f"norm_{name}")
         attention = lambda name: T5Attention(self.heads, self.head_width, self.compute, name=name)
@@ -133,7 +142,7 @@ class T5Layer(nn.Module):
         normed = norm("self_attention")(x)
         x = x + attention("self_attention")(normed, normed, mask, bias)
         if memory is not None:
-            x = x + attention("cross_attention")(norm("cross_attention")(x), memory, memory_mask, None)
+            x = x + attention("cross_attention")(norm("cross_attention")(x), *memory, None)
         hidden = nn.relu(dense(self.feedforward, "widen")(norm("feedforward")(x)))
         return x + dense(x.shape[-1], "narrow")(hidden)
 
@@ -151,15 +160,13 @@ class T5Stack(nn.Module):
     compute: Compute = Compute()
 
     @nn.compact
-    def __call__(
-        self, x: jax.Array, mask: jax.Array, memory: jax.Array | None = None, memory_mask: jax.Array | None = None
-    ) -> jax.Array:
-        """x [B, T, D], mask [B, T], memory [B, M, D], memory_mask [B, M] -> [B, T, D]"""
+    def __call__(self, x: jax.Array, mask: jax.Array, memory: tuple[jax.Array, jax.Array] | None = None) -> jax.Array:
+        """x [B, T, D], mask [B, T], memory ([B, M, D], [B, M]) -> [B, T, D]"""
         bias = RelativeBias(self.heads, name="relative_bias")(x)
         Layer = nn.remat(T5Layer) if self.compute.remat else T5Layer
         for i in range(self.layers):
             layer = Layer(self.heads, self.head_width, self.feedforward, self.compute, name=f"layer_{i}")
-            x = layer(x, mask, bias, memory, memory_mask)
+            x = layer(x, mask, bias, memory)
         return nn.RMSNorm(dtype=self.compute.dtype, name="norm")(x)
 
 
@@ -205,7 +212,7 @@ class ChronosBolt(GridForecaster):
 
         sizes = (c.heads, c.head_width, c.feedforward, self.compute)
         memory = T5Stack(c.encoder_layers, *sizes, name="encoder")(tokens, mask)
-        summary = T5Stack(c.decoder_layers, *sizes, name="decoder")(token(PAD), visible, memory, mask)[:, 0]
+        summary = T5Stack(c.decoder_layers, *sizes, name="decoder")(token(PAD), visible, (memory, mask))[:, 0]
         raw = ResidualBlock(c.feedforward, c.horizon * head_size(levels), name="output")(summary)
         return moments.invert(apply_quantile_head(raw.reshape(batch, c.horizon, -1), levels))
 

@@ -1,5 +1,7 @@
 """The base class of N-BEATS, MQCNN, PatchTST and Chronos-Bolt."""
 
+import dataclasses
+
 import flax.linen as nn
 import jax
 
@@ -35,7 +37,7 @@ class GridForecaster(nn.Module):
         if not c.subtract_last_value:
             return grid.read_at(self.predict_steps(grid), query_times)
         last = grid.last_value
-        relative = grid.replace(values=(grid.values - last[:, None]) * grid.mask)
+        relative = dataclasses.replace(grid, values=(grid.values - last[:, None]) * grid.mask)
         return grid.read_at(self.predict_steps(relative) + last[:, None, None], query_times)
 
     def predict_steps(self, grid: Grid) -> jax.Array:

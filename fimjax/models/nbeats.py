@@ -57,7 +57,7 @@ class NBEATS(GridForecaster):
     - Biases start at zero. Kernels start from PyTorch's uniform distribution, as in NeuralForecast.
     - There is no dropout, because no synthetic series is seen twice.
     - With `season_harmonics`, each block also reads the mask and the season's phases at the first future step. Phases
-      count from the last observation, so these tell how long the season is. Without it, a block sees a missing value
+      count from the last observation, so these show how long the season is. Without it, a block sees a missing value
       as a zero, as in the original.
     """
 

@@ -1,4 +1,4 @@
-"""N-BEATS, MQCNN, PatchTST and Chronos-Bolt: what only networks on a grid share (see test_invariants.py for the rest)."""
+"""N-BEATS, MQCNN, PatchTST and Chronos-Bolt: what only networks on a grid share; the rest is in test_invariants.py."""
 
 import dataclasses
 
