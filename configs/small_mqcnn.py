@@ -12,7 +12,7 @@ def get_config() -> Config:
     model = MQCNNConfig(
         quantile_levels=LEVELS,
         season_harmonics=8,
-        from_last=True,
+        subtract_last_value=True,
         context=128,
         horizon=64,
         dilations=(1, 2, 4, 8, 16, 32, 64),

@@ -12,7 +12,7 @@ def get_config() -> Config:
     model = NBEATSConfig(
         quantile_levels=LEVELS,
         season_harmonics=8,
-        from_last=True,
+        subtract_last_value=True,
         context=144,
         horizon=64,
         blocks=1,

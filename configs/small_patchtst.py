@@ -12,10 +12,10 @@ def get_config() -> Config:
     model = PatchTSTConfig(
         quantile_levels=LEVELS,
         season_harmonics=8,
-        from_last=True,
+        subtract_last_value=True,
         context=144,
         horizon=64,
-        patch=16,
+        patch_size=16,
         stride=16,
         width=80,
         heads=8,

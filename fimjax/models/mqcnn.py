@@ -1,46 +1,47 @@
-"""MQCNN: dilated causal convolutions over the past, then decoders for all horizons and for each (paper, table 6)."""
-
-from typing import Any
+"""MQCNN: dilated causal convolutions over the past, then one decoder for all horizons and one for each."""
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
+from jax.typing import DTypeLike
 
 from fimjax.config import MQCNNConfig
 from fimjax.models.grid_forecaster import GridForecaster
-from fimjax.nn.compute import Compute
 from fimjax.nn.embedding import Embedding
 from fimjax.nn.grid import Grid
 from fimjax.nn.quantile_head import apply_quantile_head, head_size
 
+LOCAL_WIDTH = 30
+"""Hidden width of the local decoder, which table 6 omits: that of GluonTS."""
 
-def receptive_field(kernel: int, dilations: tuple[int, ...]) -> int:
-    """Steps that one encoding knows of, its own among them."""
-    return 1 + (kernel - 1) * sum(dilations)
+
+def receptive_field(kernel_size: int, dilations: tuple[int, ...]) -> int:
+    """The number of steps that an encoding depends on, its own step included."""
+    return 1 + (kernel_size - 1) * sum(dilations)
 
 
 class DilatedConv(nn.Module):
-    """A convolution of steps that lie `dilation` apart, without padding, as one product for each of its taps.
+    """A dilated convolution without padding, computed as one matrix product for each tap.
 
-    Linen's own does the same, with the same parameters; but inside a loop, where training steps are, XLA computes
-    convolutions on CPUs in a way that is twenty times slower.
+    It equals Linen's own convolution, with the same parameters. XLA on CPUs computes convolutions inside a loop twenty
+    times slower, and training steps run inside a loop.
     """
 
     channels: int
-    kernel: int
+    kernel_size: int
     dilation: int
-    dtype: Any = jnp.float32
+    dtype: DTypeLike = jnp.float32
     precision: str | None = None
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
-        """[B, T + (kernel - 1) * dilation, F] -> [B, T, D]"""
-        shape = (self.kernel, x.shape[-1], self.channels)
+        """[B, T + (kernel_size - 1) * dilation, F] -> [B, T, D]"""
+        shape = (self.kernel_size, x.shape[-1], self.channels)
         kernel = self.param("kernel", nn.initializers.lecun_normal(), shape)
         bias = self.param("bias", nn.initializers.zeros, (self.channels,))
         x, kernel, bias = nn.dtypes.promote_dtype(x, kernel, bias, dtype=self.dtype)
-        steps = x.shape[1] - (self.kernel - 1) * self.dilation
-        taps = [x[:, i * self.dilation : i * self.dilation + steps] for i in range(self.kernel)]
+        steps = x.shape[1] - (self.kernel_size - 1) * self.dilation
+        taps = [x[:, i * self.dilation : i * self.dilation + steps] for i in range(self.kernel_size)]
         products = [jnp.matmul(tap, k, precision=self.precision) for tap, k in zip(taps, kernel)]
         return sum(products) + bias[None, None]
 
@@ -48,94 +49,92 @@ class DilatedConv(nn.Module):
 class PastEncoder(nn.Module):
     """Dilated causal convolutions, each with a ReLU.
 
-    No layer pads: an encoding comes from a whole receptive field of inputs that ends at its own step. So the caller
-    says with its inputs for which steps there is work, and all that the newest encoding takes is one receptive field.
+    No layer pads, so T encodings need R - 1 steps before the first of them, where R is the receptive field. The
+    encoding of the last step alone needs R steps.
     """
 
-    kernel: int
+    kernel_size: int
     dilations: tuple[int, ...]
     channels: int
-    dtype: Any = jnp.float32
+    dtype: DTypeLike = jnp.float32
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
-        """[B, R - 1 + T, F] -> [B, T, D], R being the receptive field"""
+        """[B, R - 1 + T, F] -> [B, T, D]"""
         for i, dilation in enumerate(self.dilations):
-            # The first layer reads values, not features: eight bits would round the steps of a trend away.
-            exact = (jnp.float32, "highest") if i == 0 else (self.dtype, None)
-            convolve = DilatedConv(self.channels, self.kernel, dilation, *exact, name=f"convolution_{i}")
-            x = nn.relu(convolve(x)).astype(self.dtype)
+            # The first layer reads values: the eight bits of bfloat16 would round the steps of a trend away.
+            dtype, precision = (jnp.float32, "highest") if i == 0 else (self.dtype, None)
+            convolution = DilatedConv(
+                self.channels, self.kernel_size, dilation, dtype, precision, name=f"convolution_{i}"
+            )
+            x = nn.relu(convolution(x)).astype(self.dtype)
         return x
 
 
 class LocalDecoder(nn.Module):
-    """m_L, one for all horizons: from the two contexts and what is known of a horizon to the numbers of its answer."""
+    """m_L, which all horizons share: from both contexts and the known inputs of a horizon to its outputs."""
 
-    width: int
     outputs: int
-    dtype: Any = jnp.float32
+    dtype: DTypeLike = jnp.float32
 
     @nn.compact
     def __call__(self, agnostic: jax.Array, specific: jax.Array, known: jax.Array) -> jax.Array:
-        """[B, A], [B, H, S], [B, H, F] -> [B, H, L], float32"""
-        # One layer over all three; what is the same at all horizons is multiplied once and not H times.
-        shared = nn.Dense(self.width, use_bias=False, dtype=self.dtype, name="from_agnostic")(agnostic)
+        """agnostic [B, A], specific [B, H, S], known [B, H, F] -> [B, H, L], float32"""
+        # One layer reads all three inputs; the part that all horizons share is multiplied once, not H times.
+        shared = nn.Dense(LOCAL_WIDTH, use_bias=False, dtype=self.dtype, name="from_agnostic")(agnostic)
         own = jnp.concatenate([specific, known.astype(self.dtype)], axis=-1)
-        own = nn.Dense(self.width, dtype=self.dtype, name="from_specific")(own)
+        own = nn.Dense(LOCAL_WIDTH, dtype=self.dtype, name="from_specific")(own)
         hidden = nn.relu(shared[:, None] + own)
         return nn.Dense(self.outputs, dtype=jnp.float32, precision="highest", name="out")(hidden.astype(jnp.float32))
 
 
 class MQCNN(GridForecaster):
-    """The multi-horizon quantile forecaster with a convolutional encoder (Wen et al. 2017).
+    """MQCNN (Wen et al., 2017) with the sizes of the paper's table 6.
 
-    The encoding of the last step and that of the future go into a context for all horizons, c_a, and one for each,
-    c_k; then m_L tells the quantiles of horizon k from c_a, c_k and what is known of that horizon.
+    The encodings of the past and of the future give one context for all horizons, c_a, and one for each horizon, c_k.
+    The decoder m_L predicts the quantiles of horizon k from c_a, c_k and the known inputs of that horizon: its position
+    k / H, and with `season_harmonics` its phases of the season. The convolutions read values, mask and phases.
 
-    Readings taken, for table 6 gives widths and no more: each width is that of one layer with a ReLU; the future is
-    encoded as a whole, all its steps side by side, while m_L reads what is known of its own horizon as it is, as in
-    Wen et al.; m_L has one hidden layer, of the width of GluonTS's decoder. Known of a horizon is its place, k / H,
-    and the season's phases if the config asks for them; the convolutions read them too, beside each value and
-    whether it was observed. NeuralForecast has no MQCNN, but this stack of convolutions, as the encoder of its TCN. It
-    pads each layer with zeros, as GluonTS does; here, steps before the grid are like any others at which nothing was
-    observed. With a context as long as the receptive field it is the same.
+    The table gives widths only. Each is read as the width of one layer with a ReLU. The future is encoded as a whole,
+    and m_L reads the known inputs of its own horizon as they are (Wen et al.), with one hidden layer as wide as
+    GluonTS's.
 
-    Left out: the static encoder, for no series here has static inputs; forking sequences, for every synthetic series
-    has one forecast origin, and none is seen twice, which is why there is no dropout either; the last value beside the
-    encoding, a default of GluonTS, for `from_last` serves that. Unlike the original's, quantiles cannot cross.
+    Differences from the original:
+    - Quantiles cannot cross, because they come from the shared quantile head.
+    - There is no static encoder, because the series have no static inputs.
+    - There are no forking sequences, because every synthetic series has one forecast origin.
+    - There is no dropout, because no synthetic series is seen twice.
+    - The decoder does not read the last value, which GluonTS adds by default; `subtract_last_value` serves that.
+    - Steps before the grid are unobserved steps at the input. GluonTS and NeuralForecast's TCN pad each layer with
+      zeros. Both are the same if the context is as long as the receptive field.
     """
 
     config: MQCNNConfig
-    compute: Compute = Compute()
 
-    def setup(self):
+    def setup(self) -> None:
         c, dtype = self.config, self.compute.dtype
-        self.past_encoder = PastEncoder(c.kernel, c.dilations, c.channels, dtype)
+        self.past_encoder = PastEncoder(c.kernel_size, c.dilations, c.channels, dtype)
         self.future_encoder = Embedding(c.future_width, dtype)
         self.agnostic_decoder = nn.Dense(c.agnostic_width, dtype=dtype)
         self.specific_decoder = nn.Dense(c.horizon * c.specific_width, dtype=dtype)
-        self.local_decoder = LocalDecoder(c.local_width, head_size(c.quantile_levels), dtype)
+        self.local_decoder = LocalDecoder(head_size(c.quantile_levels), dtype)
 
-    def tell(self, grid: Grid) -> jax.Array:
-        """The steps to come, [B, H, L], float32, sorted along L, in the units of the grid."""
-        batch, horizon = grid.ahead.shape[:2]
-        known = self.known(grid)
+    def predict_steps(self, grid: Grid) -> jax.Array:
+        batch, horizon = grid.future_phases.shape[:2]
+        position = jnp.arange(1, horizon + 1, dtype=jnp.float32) / horizon
+        position = jnp.broadcast_to(position[None, :, None], (batch, horizon, 1))
+        known = jnp.concatenate([position, grid.future_phases], axis=-1)  # [B, H, 1 + F]
+
         future = nn.relu(self.future_encoder(known.reshape(batch, -1)))
-        context = jnp.concatenate([self.encode(grid, 1)[:, 0], future], axis=-1)
+        context = jnp.concatenate([self._encode_last_step(grid), future], axis=-1)
         agnostic = nn.relu(self.agnostic_decoder(context))
         specific = nn.relu(self.specific_decoder(context)).reshape(batch, horizon, -1)
         return apply_quantile_head(self.local_decoder(agnostic, specific, known), self.config.quantile_levels)
 
-    def encode(self, grid: Grid, steps: int) -> jax.Array:
-        """Encodings of the last `steps` steps of the grid, [B, steps, D], each of its own past only."""
+    def _encode_last_step(self, grid: Grid) -> jax.Array:
+        """The encoding [B, D] of the last step of the grid."""
         inputs = jnp.stack([grid.values, grid.mask.astype(grid.values.dtype)], axis=-1)
         inputs = jnp.concatenate([inputs, grid.phases], axis=-1)
-        needed = steps - 1 + receptive_field(self.config.kernel, self.config.dilations)
-        before = max(0, needed - inputs.shape[1])
-        return self.past_encoder(jnp.pad(inputs, ((0, 0), (before, 0), (0, 0)))[:, -needed:])
-
-    def known(self, grid: Grid) -> jax.Array:
-        """What is known of each horizon: its place, and its phases of the season. [B, H, 1 + F]"""
-        batch, horizon = grid.ahead.shape[:2]
-        place = jnp.arange(1, horizon + 1, dtype=jnp.float32) / horizon
-        return jnp.concatenate([jnp.broadcast_to(place[None, :, None], (batch, horizon, 1)), grid.ahead], axis=-1)
+        needed = receptive_field(self.config.kernel_size, self.config.dilations)
+        missing = max(0, needed - inputs.shape[1])
+        return self.past_encoder(jnp.pad(inputs, ((0, 0), (missing, 0), (0, 0)))[:, -needed:])[:, 0]

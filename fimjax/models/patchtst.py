@@ -1,10 +1,11 @@
-"""PatchTST: a transformer over overlapping patches of a series (paper, table 7; Nie et al., 2023)."""
+"""PatchTST: a transformer over overlapping patches of a series."""
 
 import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from fimjax.config import PatchTSTConfig
 from fimjax.models.grid_forecaster import GridForecaster
 from fimjax.nn.attention import HIDDEN
 from fimjax.nn.compute import Compute
@@ -15,94 +16,97 @@ from fimjax.nn.quantile_head import apply_quantile_head, head_size
 from fimjax.nn.scaling import Affine, fit_moments
 
 EPSILON = 1e-5
-"""Added to the variance, as in the original, and to the learned scale, so that a division by them is safe."""
+"""Added to the variance, as in the original, and to the learned scale, so that dividing by them is safe."""
 
 
 class PatchTST(GridForecaster):
-    """From patches of the past to all steps to come, through one transformer and one linear layer.
+    """PatchTST (Nie et al., 2023) with the sizes of the paper's table 7.
 
-    Table 7 gives sizes, ReLU, RevIN and residual attention; the rest follows NeuralForecast's PatchTST: three layers
-    with the norms after the blocks, patches over a past that is longer by one stride in which its last step is
-    repeated, a learned position for each patch, and a flat head. The "decoder hidden size" of the table is read as
-    the width of the feed-forward blocks. RevIN is that of its own report: the mean, the deviation, and a learned scale
-    and shift. NeuralForecast switches the latter off and takes the last value for the mean; with `from_last` RevIN
-    counts from the last value here too, which the mean would otherwise undo.
+    A transformer reads patches of the past, and one linear layer forecasts all steps. Details that the table omits
+    follow NeuralForecast: three layers with norms after the blocks, one more stride of patches that repeats the last
+    step, a learned position for each patch, and a flat head. The table's "decoder hidden size" is read as the width of
+    the feed-forward blocks.
 
-    Departures. LayerNorm stands for BatchNorm, with as many parameters: statistics of a batch would make an answer
-    depend on its neighbours. No dropout: no synthetic series is seen twice. The original takes a gap for a zero; here
-    RevIN's moments are those of the observed steps, a gap within a patch is filled with what RevIN subtracts, and a
-    patch without any observation is neither attended to nor read by the head. RevIN's learned scale acts by its
-    absolute value, so that undoing it keeps the order of quantiles. Scores are needed by the next layer, so that
-    attention is always made of plain products, never of a fused kernel.
+    Differences from the original:
+    - LayerNorm replaces BatchNorm, with as many parameters: batch statistics would make a forecast depend on the other
+      series of its batch.
+    - Quantiles cannot cross, because they come from the shared quantile head. RevIN uses the absolute value of its
+      learned scale, so that undoing it keeps their order.
+    - RevIN subtracts the mean, divides by the standard deviation, and applies a learned scale and shift, as in its own
+      article (Kim et al., 2022). NeuralForecast switches scale and shift off and subtracts the last value,
+      as this network does with `subtract_last_value`.
+    - Missing values are masked. The original reads them as zeros. Here RevIN's moments are those of the observed steps,
+      a missing value in a patch becomes the value that RevIN subtracts, and neither attention nor head read a patch
+      without observations.
+    - There is no dropout, because no synthetic series is seen twice.
+    - With `season_harmonics`, a patch is embedded together with its mask and the season's phases at its last step.
 
-    With `season_harmonics`, which the original lacks, a patch is embedded together with its mask and the phases of the
-    season at its last step; without, the parameters are the original's.
+    Attention never uses a fused kernel, because each layer needs the scores of the one before it.
     """
 
+    config: PatchTSTConfig
+
     @nn.compact
-    def tell(self, grid: Grid) -> jax.Array:
+    def predict_steps(self, grid: Grid) -> jax.Array:
         c, dtype = self.config, self.compute.dtype
-        if c.revin:
-            values, value_map = ReversibleNorm(c.from_last, name="revin")(grid.values, grid.mask)
-        else:
-            values, value_map = grid.values, Affine(jnp.zeros(grid.values.shape[0]), jnp.ones(grid.values.shape[0]))
-
-        cut = lambda x: cut_patches(x, c.patch, c.stride)
-        features, observed = cut(values), cut(grid.mask)  # [B, T, P]
+        values, value_map = ReversibleNorm(center_on_zero=c.subtract_last_value, name="revin")(grid.values, grid.mask)
+        patches = lambda x: overlapping_patches(x, c.patch_size, c.stride)
+        features, observed = patches(values), patches(grid.mask)  # [B, T, P]
         if c.season_harmonics:
-            phases = cut(grid.phases)[:, :, -1]
+            phases = patches(grid.phases)[:, :, -1]
             features = jnp.concatenate([features, observed.astype(features.dtype), phases], axis=-1)
-        seen = jnp.any(observed, axis=-1)  # [B, T]
-        position = self.param("position", _near_zero, (seen.shape[1], c.width)).astype(dtype)
+        mask = jnp.any(observed, axis=-1)  # [B, T]
+        position = self.param("position", _near_zero, (mask.shape[1], c.width)).astype(dtype)
         tokens = Embedding(c.width, dtype, name="embedding")(features) + position[None]
-        tokens = PatchEncoder(c.layers, c.heads, c.feedforward, c.residual_attention, self.compute, name="encoder")(
-            tokens, seen
-        )
+        tokens = PatchEncoder(c.layers, c.heads, c.feedforward, self.compute, name="encoder")(tokens, mask)
 
-        levels = head_size(c.quantile_levels)
-        flat = jnp.where(seen[..., None], tokens.astype(jnp.float32), 0.0).reshape(tokens.shape[0], -1)
-        head = nn.Dense(c.horizon * levels, dtype=jnp.float32, precision="highest", name="head")
-        raw = head(flat).reshape(-1, c.horizon, levels)
+        outputs = head_size(c.quantile_levels)
+        flat = jnp.where(mask[..., None], tokens.astype(jnp.float32), 0.0).reshape(tokens.shape[0], -1)
+        head = nn.Dense(c.horizon * outputs, dtype=jnp.float32, precision="highest", name="head")
+        raw = head(flat).reshape(-1, c.horizon, outputs)
         return value_map.invert(apply_quantile_head(raw, c.quantile_levels))
 
 
 class ReversibleNorm(nn.Module):
-    """RevIN: each series by its own moments, then by a learned scale and shift; and the way back."""
+    """RevIN: scales each series by its own moments, then by a learned scale and shift, and can undo both."""
 
-    from_zero: bool = False
-    """Count from zero, where the last observation already is, instead of the mean."""
+    center_on_zero: bool = False
+    """Subtract nothing instead of the mean, because the values are already relative to the last observation."""
 
     @nn.compact
     def __call__(self, values: jax.Array, mask: jax.Array) -> tuple[jax.Array, Affine]:
-        """What the network reads of values [B, C], and the map [B] whose inverse takes its answer back.
+        """Normalises values.
 
-        A gap is filled before anything is scaled, so that it comes out where the middle of the series does.
+        Args:
+            values: [B, C].
+            mask: [B, C], True = observed.
+
+        Returns:
+            The normalised values [B, C], missing ones in the centre; and the map [B] to invert on the forecasts.
         """
         scale = jnp.abs(self.param("scale", nn.initializers.ones, (1,))) + EPSILON
         shift = self.param("shift", nn.initializers.zeros, (1,))
         moments = fit_moments(values, mask)
-        middle = jnp.zeros_like(moments.shift) if self.from_zero else moments.shift
-        value_map = Affine(middle, jnp.sqrt(moments.scale**2 + EPSILON)).then(Affine(-shift / scale, 1 / scale))
-        return value_map.normalise(jnp.where(mask, values, middle[:, None])), value_map
+        center = jnp.zeros_like(moments.shift) if self.center_on_zero else moments.shift
+        value_map = Affine(center, jnp.sqrt(moments.scale**2 + EPSILON)).then(Affine(-shift / scale, 1 / scale))
+        return value_map.normalise(jnp.where(mask, values, center[:, None])), value_map
 
 
 class PatchEncoder(nn.Module):
-    """Encoder layers that hand their attention scores on (RealFormer: He et al., 2020)."""
+    """Encoder layers that each add the attention scores of the layer before (RealFormer: He et al., 2020)."""
 
     layers: int
     heads: int
     feedforward: int
-    residual_attention: bool = True
     compute: Compute = Compute()
 
     @nn.compact
     def __call__(self, x: jax.Array, mask: jax.Array) -> jax.Array:
-        """x [B, T, D], mask [B, T], True = may be seen -> [B, T, D]"""
+        """x [B, T, D], mask [B, T], True = visible -> [B, T, D]"""
         Layer = nn.remat(PatchLayer) if self.compute.remat else PatchLayer
-        earlier = None
+        scores = None
         for i in range(self.layers):
-            x, scores = Layer(self.heads, self.feedforward, self.compute, name=f"layer_{i}")(x, mask, earlier)
-            earlier = scores if self.residual_attention else None
+            x, scores = Layer(self.heads, self.feedforward, self.compute, name=f"layer_{i}")(x, mask, scores)
         return x
 
 
@@ -114,55 +118,64 @@ class PatchLayer(nn.Module):
     compute: Compute = Compute()
 
     @nn.compact
-    def __call__(self, x: jax.Array, mask: jax.Array, earlier: jax.Array | None = None) -> tuple[jax.Array, jax.Array]:
-        """One layer.
+    def __call__(self, x: jax.Array, mask: jax.Array, earlier: jax.Array | None) -> tuple[jax.Array, jax.Array]:
+        """Computes one layer.
 
         Args:
-            x: [B, T, D]; mask: [B, T], True = may be seen.
-            earlier: [B, N, T, T], scores of the layer before, None for none.
+            x: [B, T, D].
+            mask: [B, T], True = visible.
+            earlier: [B, N, T, T], scores of the layer before; None in the first layer.
 
         Returns:
-            [B, T, D], and the scores [B, N, T, T], before any mask.
+            [B, T, D], and the scores [B, N, T, T] before masking.
         """
         width, dtype = x.shape[-1], self.compute.dtype
         dense = lambda size, name: nn.Dense(size, dtype=dtype, name=name)
         norm = lambda name: nn.LayerNorm(epsilon=1e-5, dtype=dtype, name=name)
         query, key, value = split_heads(dense(3 * width, "projections")(x), 3, self.heads, None)
-        attended, scores = scored_attention(query, key, value, mask, earlier)
+        attended, scores = residual_attention(query, key, value, mask, earlier)
         x = norm("norm_attention")(x + dense(width, "out")(merge_heads(attended, None)))
         hidden = nn.relu(dense(self.feedforward, "widen")(x))
         return norm("norm_feedforward")(x + dense(width, "narrow")(hidden)), scores
 
 
-def scored_attention(
+def residual_attention(
     query: jax.Array, key: jax.Array, value: jax.Array, mask: jax.Array, earlier: jax.Array | None
 ) -> tuple[jax.Array, jax.Array]:
-    """`masked_attention` with earlier scores added to its own, and all of them returned.
+    """`masked_attention` that adds earlier scores to its own, and returns the sum.
 
     Args:
-        query, key, value: [B, N, T, D]; mask: [B, T], True = may be seen; earlier: [B, N, T, T] or None.
+        query, key, value: [B, N, T, D].
+        mask: [B, T], True = visible.
+        earlier: [B, N, T, T], or None.
 
     Returns:
-        [B, N, T, D], zeros where there is nothing to look at; and the float32 scores [B, N, T, T], before the mask.
+        [B, N, T, D], zeros for a series without visible tokens; and the float32 scores [B, N, T, T] before masking.
     """
-    seen = mask[:, None, None, :]
+    visible = mask[:, None, None, :]
     scores = jnp.einsum("bnqd,bntd->bnqt", query, key, preferred_element_type=jnp.float32) * query.shape[-1] ** -0.5
     scores = scores if earlier is None else scores + earlier
-    weights = jax.nn.softmax(jnp.where(seen, scores, HIDDEN), axis=-1)
-    weights = jnp.where(jnp.any(seen, axis=-1, keepdims=True), weights, 0.0)
+    weights = jax.nn.softmax(jnp.where(visible, scores, HIDDEN), axis=-1)
+    weights = jnp.where(jnp.any(visible, axis=-1, keepdims=True), weights, 0.0)
     return jnp.einsum("bnqt,bntd->bnqd", weights.astype(value.dtype), value), scores
 
 
-def cut_patches(x: jax.Array, patch: int, stride: int) -> jax.Array:
-    """Overlapping patches of steps [B, C, ...], the last step repeated for one more stride: [B, T, patch, ...].
+def overlapping_patches(x: jax.Array, size: int, stride: int) -> jax.Array:
+    """Cuts steps into overlapping patches; the first starts at the oldest step, the last repeats the newest step.
 
-    T = (C - patch) // stride + 2; the first patch begins at the oldest step, as in the original.
+    Args:
+        x: [B, C, ...].
+        size: P, steps of a patch.
+        stride: steps from one patch to the next.
+
+    Returns:
+        [B, T, P, ...] with T = (C - P) // stride + 2.
     """
-    count = (x.shape[1] - patch) // stride + 2
-    steps = stride * np.arange(count)[:, None] + np.arange(patch)[None]
+    count = (x.shape[1] - size) // stride + 2
+    steps = stride * np.arange(count)[:, None] + np.arange(size)[None]
     return x[:, np.minimum(steps, x.shape[1] - 1)]
 
 
 def _near_zero(key: jax.Array, shape: tuple[int, ...]) -> jax.Array:
-    """Positions at first, as in the original."""
+    """Initial positions, as in the original."""
     return jax.random.uniform(key, shape, minval=-0.02, maxval=0.02)

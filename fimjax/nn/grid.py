@@ -1,4 +1,4 @@
-"""The regular view of a series, for networks that know steps and not times."""
+"""Series on a regular grid of steps, as N-BEATS, MQCNN, PatchTST and Chronos-Bolt read them."""
 
 import jax
 import jax.numpy as jnp
@@ -10,70 +10,80 @@ from fimjax.nn.windows import Windows
 
 @struct.dataclass
 class Grid:
-    """C steps of B series up to the last observation, oldest first, and what is known of the H steps after it.
+    """The last C steps of B series, oldest first, and the season's phases in the H steps that follow.
 
-    Steps before a history begins are like any others at which nothing was observed: zero, and masked.
+    Steps before the first observation are like all other unobserved steps: zero, and masked.
     """
 
-    values: jax.Array  # [B, C], in units of the series (mean 0, deviation 1), zero where nothing was observed
+    values: jax.Array  # [B, C], scaled to mean 0 and standard deviation 1, zero at unobserved steps
     mask: jax.Array  # [B, C], True = observed
-    phases: jax.Array  # [B, C, F], of the season; F = 0 if the model uses none
-    ahead: jax.Array  # [B, H, F], of the season, in the steps to come
-    last: jax.Array  # [B], the newest observation, in units of the series
-    value_map: Affine  # [B], from the series to these units
+    phases: jax.Array  # [B, C, F], features of the season's phase; F = 0 if the model uses none
+    future_phases: jax.Array  # [B, H, F], the same in the steps to forecast
+    last_value: jax.Array  # [B], the newest observation, scaled like the values
+    value_map: Affine  # [B], from the units of the series to the scaled values
     step_map: Affine  # [B], from time to steps since the last observation
 
-    def answer(self, steps: jax.Array, query_times: jax.Array) -> jax.Array:
-        """What is told of whole steps [B, H, L], at any times [B, Q] after the last observation: [B, Q, L].
+    def read_at(self, forecasts: jax.Array, query_times: jax.Array) -> jax.Array:
+        """Reads forecasts of whole steps at any times after the last observation, by linear interpolation.
 
-        Between two steps it lies on the line between them, the last observation being step zero; and what is sorted
-        stays sorted. In the units of the series as it came.
+        Step zero is the last observation. Times beyond the horizon get the forecast of its last step. Sorted
+        quantiles stay sorted.
+
+        Args:
+            forecasts: [B, H, L], scaled like the values.
+            query_times: [B, Q].
+
+        Returns:
+            [B, Q, L], in the units of the series.
         """
-        known = jnp.broadcast_to(self.last[:, None, None], (*steps.shape[:1], 1, *steps.shape[2:]))
-        table = jnp.concatenate([known, steps], axis=1)
-        place = jnp.clip(self.step_map.normalise(query_times), 0.0, steps.shape[1])
-        before = jnp.clip(jnp.ceil(place) - 1, 0, steps.shape[1] - 1)
-        share = (place - before)[..., None]
+        horizon = forecasts.shape[1]
+        last = jnp.broadcast_to(self.last_value[:, None, None], (*forecasts.shape[:1], 1, *forecasts.shape[2:]))
+        table = jnp.concatenate([last, forecasts], axis=1)
+        position = jnp.clip(self.step_map.normalise(query_times), 0.0, horizon)
+        left = jnp.clip(jnp.ceil(position) - 1, 0, horizon - 1)
+        weight = (position - left)[..., None]
         take = lambda index: jnp.take_along_axis(table, index.astype(jnp.int32)[..., None], axis=1)
-        return self.value_map.invert((1 - share) * take(before) + share * take(before + 1))
+        return self.value_map.invert((1 - weight) * take(left) + weight * take(left + 1))
 
 
-def lay_on_grid(windows: Windows, context: int, horizon: int, harmonics: int) -> Grid:
-    """Puts each observation on the regular step next to it; several on one step become their mean.
+def to_regular_grid(windows: Windows, context: int, horizon: int, harmonics: int) -> Grid:
+    """Moves each observation to the nearest regular step; several observations of one step become their mean.
 
     Args:
-        context: C, steps that are kept; older observations are left out, but for their part in the series' units.
-        horizon: H; harmonics: of the season's phase, 0 for no phases.
+        windows: the past of B series.
+        context: C, the number of steps to keep; older observations count only in the scale of the values.
+        horizon: H, the number of steps to forecast.
+        harmonics: harmonics of the season's phase; 0 for no phases.
     """
     windows = windows.with_zeros_in_gaps()
     value_map = fit_moments(windows.values, windows.mask, axes=(-2, -1))
     step_map = Affine(windows.origin, windows.duration / windows.steps.astype(jnp.float32))
-    flat = lambda x: x.reshape(x.shape[0], -1)
-    values, mask = flat(value_map.normalise(windows.values)), flat(windows.mask)
-    steps = flat(step_map.normalise(windows.times))  # up to 0
-    place = context - 1 + jnp.round(steps).astype(jnp.int32)
-    place = jnp.where(mask & (place >= 0), place, context)  # `context` is out of range: dropped
+    flatten = lambda x: x.reshape(x.shape[0], -1)
+    values, mask = flatten(value_map.normalise(windows.values)), flatten(windows.mask)
+    steps = flatten(step_map.normalise(windows.times))  # 0 at the last observation, negative before it
+    index = context - 1 + jnp.round(steps).astype(jnp.int32)
+    index = jnp.where(mask & (index >= 0), index, context)  # `context` is out of range: dropped
 
-    def gather(x: jax.Array) -> jax.Array:
-        return jax.vmap(lambda p, v: jnp.zeros(context, x.dtype).at[p].add(v, mode="drop"))(place, x)
+    def sum_per_step(x: jax.Array) -> jax.Array:
+        return jax.vmap(lambda i, v: jnp.zeros(context, x.dtype).at[i].add(v, mode="drop"))(index, x)
 
-    count, total = gather(mask.astype(jnp.float32)), gather(zero_unobserved(values, mask))
+    count, total = sum_per_step(mask.astype(jnp.float32)), sum_per_step(zero_unobserved(values, mask))
     newest = jnp.argmax(jnp.where(mask, steps, -jnp.inf), axis=-1)
     return Grid(
         values=total / jnp.maximum(count, 1.0),
         mask=count > 0,
-        phases=_phases(windows, jnp.arange(1 - context, 1), harmonics),
-        ahead=_phases(windows, jnp.arange(1, horizon + 1), harmonics),
-        last=jnp.take_along_axis(zero_unobserved(values, mask), newest[:, None], axis=-1)[:, 0],
+        phases=_season_phases(windows, jnp.arange(1 - context, 1), harmonics),
+        future_phases=_season_phases(windows, jnp.arange(1, horizon + 1), harmonics),
+        last_value=jnp.take_along_axis(zero_unobserved(values, mask), newest[:, None], axis=-1)[:, 0],
         value_map=value_map,
         step_map=step_map,
     )
 
 
-def _phases(windows: Windows, steps: jax.Array, harmonics: int) -> jax.Array:
-    """Phases of the season at whole steps [S] since the last observation: [B, S, F]."""
+def _season_phases(windows: Windows, steps: jax.Array, harmonics: int) -> jax.Array:
+    """Features of the season's phase at whole steps [S] since the last observation: [B, S, F]."""
     batch = windows.origin.shape[0]
     if not harmonics:
         return jnp.zeros((batch, len(steps), 0))
-    in_windows = steps.astype(jnp.float32)[None] / windows.steps.astype(jnp.float32)[:, None]
-    return windows.season_phase().features(in_windows, harmonics)
+    times_in_windows = steps.astype(jnp.float32)[None] / windows.steps.astype(jnp.float32)[:, None]
+    return windows.season_phase().features(times_in_windows, harmonics)

@@ -15,7 +15,7 @@ from tests.cli.examples import run as run_command
 from tests.examples import LEVELS, with_params
 from tests.inference import small
 from tests.inference.small import frame
-from tests.models.test_grid_forecasters import TOLD
+from tests.models.examples import SEASONAL_GRID_MODELS
 
 NAMES = {"nbeats": "NBEATS", "mqcnn": "MQCNN", "patchtst": "PatchTST", "chronos_bolt": "ChronosBolt"}
 PRIOR = PriorConfig(windows=4, slots=8, min_window_steps=4, max_window_steps=8)
@@ -23,7 +23,7 @@ EACH = pytest.mark.parametrize("name", NAMES)
 
 
 def forecaster(name: str) -> Forecaster:
-    model = TOLD[f"{name} with seasons"]
+    model = SEASONAL_GRID_MODELS[name]
     return Forecaster(Config(model=model, prior=PRIOR, training=TrainingConfig()), with_params(model)[1]["params"])
 
 
