@@ -1,25 +1,34 @@
-"""ChronosBolt at the size of small_fim, to race it: same prior, same optimiser, same knowledge of the season."""
+"""Chronos-Bolt at the size of small_fim, to compare them: same windows, prior, optimiser and season features."""
 
 import dataclasses
 
-from configs.small_fim import LEVELS
-from configs.small_fim import get_config as get_fim
+from configs.small_fim import DECILES
+from configs.small_fim import get_config as small_config
 from fimjax.config import ChronosBoltConfig, Config
 
 
 def get_config() -> Config:
-    fim = get_fim()
+    small = small_config()
     model = ChronosBoltConfig(
-        quantile_levels=LEVELS,
+        quantile_levels=DECILES,
         season_harmonics=8,
+        subtract_last_value=False,
         context=144,
         horizon=64,
+        patch_size=16,
         width=96,
+        heads=4,
         head_width=24,
+        encoder_layers=4,
         decoder_layers=2,
         feedforward=160,
     )
     training = dataclasses.replace(
-        fim.training, steps=49_000, log_every=200, validate_every=1_000, point_capacity=1.0, query_capacity=1.0
+        small.training,
+        steps=49_000,
+        log_every=200,
+        validate_every=1_000,
+        point_capacity=1.0,
+        query_capacity=1.0,
     )
-    return Config(model=model, prior=fim.prior, training=training)
+    return dataclasses.replace(small, model=model, training=training)

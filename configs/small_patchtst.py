@@ -1,16 +1,16 @@
-"""PatchTST at the size of small_fim, to race it: same prior, same optimiser, same knowledge of the season."""
+"""PatchTST at the size of small_fim, to compare them: same windows, prior, optimiser and season features."""
 
 import dataclasses
 
-from configs.small_fim import LEVELS
-from configs.small_fim import get_config as get_fim
+from configs.small_fim import DECILES
+from configs.small_fim import get_config as small_config
 from fimjax.config import Config, PatchTSTConfig
 
 
 def get_config() -> Config:
-    fim = get_fim()
+    small = small_config()
     model = PatchTSTConfig(
-        quantile_levels=LEVELS,
+        quantile_levels=DECILES,
         season_harmonics=8,
         subtract_last_value=True,
         context=144,
@@ -23,6 +23,11 @@ def get_config() -> Config:
         feedforward=160,
     )
     training = dataclasses.replace(
-        fim.training, steps=52_000, log_every=500, validate_every=2_000, point_capacity=1.0, query_capacity=1.0
+        small.training,
+        steps=52_000,
+        log_every=500,
+        validate_every=2_000,
+        point_capacity=1.0,
+        query_capacity=1.0,
     )
-    return Config(model=model, prior=fim.prior, training=training)
+    return dataclasses.replace(small, model=model, training=training)

@@ -13,6 +13,9 @@ _WINDOW_KEYS = {
 }
 _PRIOR_KEYS = {"days": "daily_pattern", "weeks": "weekly_pattern", "unrest": "level_noise"}
 _TRAINING_KEYS = {"point_room": "point_capacity", "query_room": "query_capacity"}
+_GRID_KEYS = {"from_last": "subtract_last_value", "patch": "patch_size", "kernel": "kernel_size"}
+_FIXED_SIZES = {"local_width": 30, "buckets": 32, "max_distance": 128}
+"""Sizes of MQCNN and Chronos-Bolt that no recipe changed; they are constants now."""
 _ALWAYS_ON = ("smoothers", "anchor_base", "knows_floor", "unit_by_share", "placed_points")
 """Switches of the 0.1 FIM that the shipped one has for good."""
 _PARAMETER_NAMES = {"place_embedding": "point_embedding", "trust": "baseline_weights"}
@@ -53,7 +56,9 @@ def _upgrade_model(model: dict[str, Any]) -> dict[str, Any]:
         "FIMConfig": _upgrade_fim,
         "FIMLocalConfig": _upgrade_fim_local,
         "NBEATSConfig": _upgrade_nbeats,
+        "MQCNNConfig": _upgrade_grid,
         "PatchTSTConfig": _upgrade_patchtst,
+        "ChronosBoltConfig": _upgrade_grid,
     }
     kind = model.get("kind", "")
     return upgrades[kind](model) if kind in upgrades else model
@@ -108,7 +113,9 @@ def _upgrade_patchtst(model: dict[str, Any]) -> dict[str, Any]:
 
 
 def _upgrade_grid(model: dict[str, Any]) -> dict[str, Any]:
-    return model
+    for name, size in _FIXED_SIZES.items():
+        _require_removed(model, name, size)
+    return _rename(model, _GRID_KEYS)
 
 
 def _require_removed(entries: dict[str, Any], name: str, only: Any, missing: Any = None) -> None:
