@@ -13,7 +13,6 @@ from fimjax.config import PriorConfig, PriorWeights
 from fimjax.errors import ConfigError
 from fimjax.nn.windows import Windows
 from fimjax.prior.distributions import uniform_numbers
-from fimjax.prior.effects import apply_effects
 from fimjax.prior.effects.gaps import draw_observed, ensure_observed
 from fimjax.prior.effects.noise import noisy_values
 from fimjax.prior.effects.reporting import reported_floor, reported_season
@@ -21,6 +20,7 @@ from fimjax.prior.effects.state import SeriesState
 from fimjax.prior.families import FAMILIES
 from fimjax.prior.family import Path, Traits
 from fimjax.prior.layout import Layout, assign_slots, draw_layout
+from fimjax.prior.observation import apply_effects
 
 
 @struct.dataclass
