@@ -110,9 +110,9 @@ def assign_slots(key: jax.Array, layout: Layout, config: PriorConfig) -> Slots:
     else:
         first_T, next_T = slot_T * w // slots, (slot_T + 1) * w // slots
         u_WT = random.uniform(key, (windows, slots))
-        drawn_WT = first_T + jnp.floor(u_WT * (next_T - first_T)).astype(jnp.int32)
+        drawn_WT = first_T[None, :] + jnp.floor(u_WT * (next_T - first_T)[None, :]).astype(jnp.int32)
         drawn_WT = drawn_WT.at[:, -1].set(w - 1)  # the newest step says most about the next one
-        position_WT = jnp.where(w > slots, drawn_WT, slot_T)
+        position_WT = jnp.where(w > slots, drawn_WT, slot_T[None, :])
     first_W = n - (windows - jnp.arange(windows)) * w
     steps_WT = jnp.minimum(first_W[:, None] + position_WT, n - 1)
     return Slots(steps_WT, (position_WT < w) & layout.exists()[steps_WT])

@@ -31,8 +31,8 @@ def draw_observed(key: jax.Array, slot_steps_WT: jax.Array, window_slots: jax.Ar
     # A run may begin before its window or end after it.
     length_W = length_u_W * config.max_missing
     start_W = uniform(start_u_W, -length_W, 1.0)
-    position_T = jnp.arange(slots) / window_slots
-    in_run_WT = (position_T >= start_W[:, None]) & (position_T < (start_W + length_W)[:, None])
+    position_1T = jnp.arange(slots)[None, :] / window_slots
+    in_run_WT = (position_1T >= start_W[:, None]) & (position_1T < (start_W + length_W)[:, None])
     observed_WT = jnp.where(kind < RUN_SHARE, ~in_run_WT, observed_WT)
 
     # A stride of s leaves out 1 - 1 / s of the steps, which must not exceed max_missing.

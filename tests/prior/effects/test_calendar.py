@@ -13,7 +13,8 @@ from fimjax.prior.family import noise_free
 from fimjax.prior.timescale import DAYS_PER_WEEK
 from tests.prior.effects.apply import QUIET, WAVE_DEVIATION, apply, changed_share
 
-HOURS = np.sqrt(2.0) * jnp.cos(2 * jnp.pi * jnp.arange(24 * 7 * 3) / 24)  # mean 0, standard deviation 1
+DAY = np.sqrt(2.0) * np.cos(2 * np.pi * np.arange(24) / 24)  # mean 0, standard deviation 1
+HOURS = jnp.tile(jnp.asarray(DAY, jnp.float32), 7 * 3)
 
 
 def weeks(**numbers):
@@ -27,7 +28,7 @@ def weeks(**numbers):
 def test_all_weeks_are_equal_and_have_one_or_two_days_off():
     found = weeks(start=0.0, scale=0.0, draws_own_shifts=0.9)
     np.testing.assert_allclose(found[1:], found[:-1], atol=1e-5)
-    full = np.ptp(HOURS[:24])
+    full = np.ptp(DAY)
     np.testing.assert_allclose(np.ptp(found[0], axis=1), [0.2 * full] * 2 + [full] * 5, atol=1e-5)
     one_off = weeks(start=0.0, number_off=0.9, scale=0.0, draws_own_shifts=0.9)
     assert (np.ptp(one_off[0], axis=1) < 0.5 * full).sum() == 1
