@@ -1,4 +1,4 @@
-"""A fixed panel of fourteen series of all kinds, for the golden answers.
+"""A fixed panel of fifteen series of all kinds, for the golden answers.
 
 `make_panel` builds it anew from seeds; `load_panel` reads it from `answers.npz`, so that tests do not depend on NumPy's
 generators. In the npz a frame is stored as `panel/<freq>/unique_id`, `.../ds` (datetime64[s]) and `.../y`, a tuple as

@@ -1,11 +1,11 @@
-"""Compiling takes longer than running here, so the tests ask for less of it."""
+"""jit with less optimisation: in these tests compiling takes longer than running."""
 
 import functools
 
 import jax
 
 quick_jit = functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": 0})
-"""For what runs briefly: compiles in less than half of the time, runs several times slower."""
+"""Compiles in less than half of the time and runs several times slower: for few draws."""
 
 fair_jit = functools.partial(jax.jit, compiler_options={"xla_backend_optimization_level": 1})
 """For thousands of draws."""

@@ -107,8 +107,8 @@ def test_lengths_horizons_and_seasons_cover_their_ranges():
     assert sample.steps.min() == CONFIG.min_window_steps and sample.steps.max() > 0.95 * CONFIG.max_window_steps
     assert set(sample.season) == set(CONFIG.seasons)
     seasons = seasons_by_series(family_counts(CONFIG.weights, CONFIG.group_size), CONFIG)
-    told = np.mean([np.mean(row[row > 0] > 1) for row in seasons]) * (1 - CONFIG.hidden_season)
-    np.testing.assert_allclose((sample.season > 1).mean(), told, atol=0.05)
+    reported = np.mean([np.mean(row[row > 0] > 1) for row in seasons]) * (1 - CONFIG.hidden_season)
+    np.testing.assert_allclose((sample.season > 1).mean(), reported, atol=0.05)
 
 
 def test_families_have_their_seasons_as_far_as_the_config_has_them():
@@ -180,6 +180,6 @@ def test_family_counts_fill_the_group_by_largest_remainder():
 
 def test_a_starved_family_is_named_with_a_group_size_that_would_do():
     weights = only(ets=0.9, counts=0.1)
-    with pytest.raises(ConfigError, match=r"group_size: 4 leaves no series to counts; 6 would"):
+    with pytest.raises(ConfigError, match=r"group_size: 4 leaves no series to counts; a group_size of 6 is enough"):
         family_counts(weights, 4)
     assert family_counts(weights, 6)["counts"] == 1

@@ -1,0 +1,1 @@
+"""Effects on a series, one a file; `fimjax.prior.observation` lists them in order."""

@@ -1,45 +1,65 @@
-"""Booms and slumps: a cycle of a few years, which comes back, but never quite as it was (Harvey 1989, section 2.3).
+"""Business cycles: booms and slumps of several years that recur irregularly (Harvey 1989, section 2.3).
 
-What has risen for three years rises less in the next three, though it goes on as it did for decades. Where trends are
-lines and errors alone, each boom looks like the trend, and goes on.
+A rise over three years says little about the next three, a rise over decades says much. Without cycles in the prior, a
+model extrapolates every boom.
 """
 
 import jax
 import jax.numpy as jnp
 
-from fimjax.prior.distributions import log_uniform, uniform
-from fimjax.prior.timescale import pace
-from fimjax.prior.waves import add_waves
+from fimjax.config import PriorConfig
+from fimjax.prior.distributions import log_uniform, uniform, uniform_numbers
+from fimjax.prior.effects.scale import level_unit
+from fimjax.prior.effects.state import SeriesState
+from fimjax.prior.spectral import sum_of_cosines
+from fimjax.prior.timescale import is_monthly_or_longer
 
-SHORT_STEPS = 0.2
-"""Paces up to this are those of weeks and less."""
-WAVES = 8
-WIDEST = 0.97
-"""Of half a turn: the tails of the frequencies are cut there."""
-
-
-def sees_cycles(season: jax.Array) -> jax.Array:
-    """Whether a step is a year, a quarter or a month, or about as long: the cycles of economies take too many weeks."""
-    return pace(season) > SHORT_STEPS
+FREQUENCIES = 8
+"""Cosines that a cycle is the sum of."""
+MAX_QUANTILE = 0.97
+"""The tails of the Lorentzian spectrum are cut here."""
 
 
-def cycle(numbers: jax.Array, numbers_3F: jax.Array, n: int, season: jax.Array, rise: jax.Array) -> jax.Array:
-    """A cycle [n] of 4 to 16 seasons with a deviation of 0.15 to 2, and so much more that it slows a rise or turns it
-    round: 0.2 to 4 times as steep.
+def cycle(key: jax.Array, state: SeriesState, config: PriorConfig) -> SeriesState:
+    """Add a cycle to a share of the yearly, quarterly and monthly series; cycles last too many weeks or days."""
+    (draws_cycle,), shape, *spectrum = uniform_numbers(key, (1,), (4,), *[(FREQUENCIES,)] * 3)
+    may_have = state.traits.may_add_structure & is_monthly_or_longer(state.season)
+    has_cycle = may_have & (draws_cycle < config.cycles)
+    n, unit = state.exists.shape[0], level_unit(state.base, state.exists, state.season)
+    rise_per_season = state.rise * state.season / jnp.maximum(jnp.sum(state.exists), 1)
+    return state.add(has_cycle * unit * stochastic_cycle(shape, *spectrum, n, state.season, rise_per_season / unit))
 
-    A stochastic cycle that keeps its phase for a while has a Lorentzian spectrum, as wide as it is short-lived: 0.05 to
-    0.5 of its frequency.
+
+def stochastic_cycle(
+    numbers: jax.Array,
+    frequency_u_F: jax.Array,
+    amplitude_u_F: jax.Array,
+    phase_u_F: jax.Array,
+    n: int,
+    season: jax.Array,
+    rise_per_season: jax.Array,
+) -> jax.Array:
+    """A cycle [n] of 4 to 16 seasons whose frequencies have a Lorentzian spectrum.
+
+    The width of the spectrum is 0.05 to 0.5 of the frequency; a wide spectrum is a cycle that soon loses its phase. The
+    standard deviation is 0.15 to 2, plus as much as makes the slopes of the cycle 0.2 to 4 times the trend's slope, so
+    that a cycle can stop or reverse a trend.
 
     Args:
       numbers: 4 uniform numbers.
-      numbers_3F: 3 uniform numbers a wave.
-      rise: in a season.
+      frequency_u_F: uniform numbers, for the frequencies.
+      amplitude_u_F: uniform numbers, for the amplitudes.
+      phase_u_F: uniform numbers, for the phases.
+      n: number of steps.
+      season: in steps.
+      rise_per_season: of the trend, in the unit of the cycle.
     """
     length, width, size, steepness = numbers
     seasons = log_uniform(length, 4.0, 16.0)
-    tail_F = jnp.tan(jnp.pi / 2 * WIDEST * uniform(numbers_3F[0], -1.0, 1.0))
-    frequencies_F = (1.0 + log_uniform(width, 0.05, 0.5) * tail_F) / (seasons * season)
-    steep = log_uniform(steepness, 0.2, 4.0) * jnp.abs(rise) * seasons / (2 * jnp.pi)
-    deviations_F = (log_uniform(size, 0.15, 2.0) + steep) / jnp.sqrt(numbers_3F.shape[1])
-    steps_n = jnp.arange(n, dtype=jnp.float32)
-    return add_waves(numbers_3F[1:], steps_n, frequencies_F, jnp.broadcast_to(deviations_F, frequencies_F.shape))
+    cauchy_F = jnp.tan(jnp.pi / 2 * MAX_QUANTILE * uniform(frequency_u_F, -1.0, 1.0))
+    frequencies_F = (1.0 + log_uniform(width, 0.05, 0.5) * cauchy_F) / (seasons * season)
+    deviation_for_slope = log_uniform(steepness, 0.2, 4.0) * jnp.abs(rise_per_season) * seasons / (2 * jnp.pi)
+    deviation = log_uniform(size, 0.15, 2.0) + deviation_for_slope
+    deviations_F = jnp.broadcast_to(deviation / jnp.sqrt(frequencies_F.shape[0]), frequencies_F.shape)
+    steps_N = jnp.arange(n, dtype=jnp.float32)
+    return sum_of_cosines(amplitude_u_F, phase_u_F, steps_N, frequencies_F, deviations_F)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 from jax import lax, random
 
 from fimjax.prior.distributions import log_uniform, uniform
-from fimjax.prior.path import Path, exact
+from fimjax.prior.family import Path, noise_free
 
 MAX_DEGREE = 50
 
@@ -13,7 +13,7 @@ MAX_DEGREE = 50
 def chebyshev_series(coefficients_C: jax.Array, x_N: jax.Array) -> jax.Array:
     """sum_k c_k T_k(x) for x in [-1, 1], by Clenshaw's recursion."""
 
-    def step(carry, coefficient):
+    def step(carry: tuple[jax.Array, jax.Array], coefficient: jax.Array) -> tuple[tuple[jax.Array, jax.Array], None]:
         later_N, latest_N = carry
         return (latest_N, coefficient + 2 * x_N * latest_N - later_N), None
 
@@ -23,11 +23,11 @@ def chebyshev_series(coefficients_C: jax.Array, x_N: jax.Array) -> jax.Array:
 
 
 def draw(key: jax.Array, times_N: jax.Array, season: jax.Array) -> Path:
-    """An expansion over the simulated span, of degree log-uniform up to 50, coefficients N(0, 1) (k + 1)^-U(0.3, 2)."""
+    """An expansion over the simulated span: degree log-uniform up to 50, coefficients N(0, 1) (k + 1)^-U(0.3, 2)."""
     scale_key, coefficient_key = random.split(key)
-    size, fall = random.uniform(scale_key, (2,))
-    degree, decay = jnp.floor(log_uniform(size, 2.0, MAX_DEGREE + 1)), uniform(fall, 0.3, 2.0)
+    degree_u, decay_u = random.uniform(scale_key, (2,))
+    degree, decay = jnp.floor(log_uniform(degree_u, 2.0, MAX_DEGREE + 1)), uniform(decay_u, 0.3, 2.0)
     k = jnp.arange(MAX_DEGREE + 1)
     coefficients = random.normal(coefficient_key, k.shape) * (k + 1.0) ** -decay * (k <= degree)
     x_N = 2 * (times_N - times_N[0]) / (times_N[-1] - times_N[0]) - 1
-    return exact(chebyshev_series(coefficients, x_N))
+    return noise_free(chebyshev_series(coefficients, x_N))

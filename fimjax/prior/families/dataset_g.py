@@ -1,53 +1,53 @@
 """Dataset G of the CFTL paper: nine signals of t, and their combinations.
 
-Time runs from 0 to 1 over the simulated span. The windows show the end of it, from a twentieth up to all, so rates are
-log-uniform over a wide range and places of events crowd towards t = 1.
+Time runs from 0 to 1 over the simulated span. The windows show only its end, a twentieth of it up to all, so rates are
+log-uniform over a wide range and events are more likely near t = 1.
 """
 
 import jax
 import jax.numpy as jnp
 from jax import random
 
-from fimjax.prior.distributions import log_uniform, normal, uniform
-from fimjax.prior.path import Path, exact
+from fimjax.prior.distributions import log_uniform, normal, uniform, uniform_numbers
+from fimjax.prior.family import Path, noise_free
 
-MOST_SIGNALS = 4
+MAX_SIGNALS = 4
 
 
-def constant(t, k):
+def constant(t: jax.Array, k: jax.Array) -> jax.Array:
     return jnp.full_like(t, k)
 
 
-def sine(t, a, b):
+def sine(t: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.sin(jnp.pi * a * t + b)
 
 
-def cosine(t, a, b):
+def cosine(t: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.cos(jnp.pi * a * t + b)
 
 
-def line(t, a, b):
+def line(t: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
     return a * t + b
 
 
-def reciprocal_sine(t, a, b):
-    """sin(pi a / t + b), for t that stays clear of zero."""
+def reciprocal_sine(t: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
+    """sin(pi a / t + b) for t away from zero."""
     return jnp.sin(jnp.pi * a / t + b)
 
 
-def bump(t, a, b, c):
+def bump(t: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
     return a * jnp.exp(-((t - b) ** 2) / c)
 
 
-def exponential(t, a, b):
+def exponential(t: jax.Array, a: jax.Array, b: jax.Array) -> jax.Array:
     return a * jnp.exp(b * t)
 
 
-def parabola(t, a, b, c):
+def parabola(t: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
     return a * t**2 + b * t + c
 
 
-def logistic(t, a, b, c):
+def logistic(t: jax.Array, a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
     return a * jax.nn.sigmoid(b * (t - c))
 
 
@@ -55,36 +55,38 @@ def all_signals(key: jax.Array, t_N: jax.Array, seasonal_rate: jax.Array) -> jax
     """One draw [9, N] of each signal, values of order one.
 
     Args:
-      seasonal_rate: the a of sine and cosine in half of the draws, or 0 to draw it always.
+      key: a typed key.
+      t_N: times in [0, 1].
+      seasonal_rate: the rate of sine and cosine in half of the draws; 0 = always draw a rate.
     """
     numbers = iter(random.uniform(key, (26,)))
 
-    def amount(scale=1.0):
+    def amplitude(scale: float = 1.0) -> jax.Array:
         return scale * normal(next(numbers))
 
-    def angle():
+    def angle() -> jax.Array:
         return uniform(next(numbers), 0.0, 2 * jnp.pi)
 
-    def rate():
-        free, use_season = log_uniform(next(numbers), 1.0, 60.0), next(numbers) < 0.5
-        return jnp.where(use_season & (seasonal_rate > 0), seasonal_rate, free)
+    def rate() -> jax.Array:
+        drawn, use_season = log_uniform(next(numbers), 1.0, 60.0), next(numbers) < 0.5
+        return jnp.where(use_season & (seasonal_rate > 0), seasonal_rate, drawn)
 
-    def place():
+    def location() -> jax.Array:
         return 1.0 - next(numbers) ** 2
 
     growth = uniform(next(numbers), -4.0, 4.0)
     return jnp.stack(
         [
-            constant(t_N, amount()),
+            constant(t_N, amplitude()),
             sine(t_N, rate(), angle()),
             cosine(t_N, rate(), angle()),
-            line(t_N, amount(2.0), amount()),
-            # From 0.1 on, the fastest turn is below the grid's Nyquist rate for 400 steps or more.
+            line(t_N, amplitude(2.0), amplitude()),
+            # From t = 0.1 on, the fastest oscillation is below the Nyquist rate of a grid of 400 steps.
             reciprocal_sine(t_N + 0.1, log_uniform(next(numbers), 0.2, 4.0), angle()),
-            bump(t_N, amount(2.0), place(), log_uniform(next(numbers), 3e-4, 0.3)),
-            exponential(t_N, amount(2.0) * jnp.exp(-jnp.maximum(growth, 0.0)), growth),
-            parabola(t_N, amount(2.0), amount(2.0), amount()),
-            logistic(t_N, amount(2.0), log_uniform(next(numbers), 5.0, 200.0), place()),
+            bump(t_N, amplitude(2.0), location(), log_uniform(next(numbers), 3e-4, 0.3)),
+            exponential(t_N, amplitude(2.0) * jnp.exp(-jnp.maximum(growth, 0.0)), growth),
+            parabola(t_N, amplitude(2.0), amplitude(2.0), amplitude()),
+            logistic(t_N, amplitude(2.0), log_uniform(next(numbers), 5.0, 200.0), location()),
         ]
     )
 
@@ -104,8 +106,7 @@ def draw(key: jax.Array, times_N: jax.Array, season: jax.Array) -> Path:
     span = times_N[-1] - times_N[0]
     seasonal_rate = jnp.where(season > 1, 2.0 * span / season, 0.0)
     signals = all_signals(signal_key, (times_N - times_N[0]) / span, seasonal_rate)
-    numbers = random.uniform(choice_key, (len(signals) + MOST_SIGNALS + 1,))
-    chosen = jnp.argsort(numbers[: len(signals)])[:MOST_SIGNALS]
-    is_product = numbers[len(signals) : -1] < 1 / 3
-    n_signals = 1 + jnp.floor(MOST_SIGNALS * numbers[-1])
-    return exact(combine(signals[chosen], n_signals, is_product))
+    order, product, number = uniform_numbers(choice_key, (len(signals),), (MAX_SIGNALS,), ())
+    chosen = jnp.argsort(order)[:MAX_SIGNALS]
+    n_signals = 1 + jnp.floor(MAX_SIGNALS * number)
+    return noise_free(combine(signals[chosen], n_signals, product < 1 / 3))

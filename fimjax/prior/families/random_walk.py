@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 from jax import random
 
-from fimjax.prior.distributions import innovations, leaning_normal, log_uniform
-from fimjax.prior.path import Path, exact
-from fimjax.prior.timescale import trend_scale, upward
+from fimjax.prior.distributions import innovations, log_uniform, sign_biased_normal
+from fimjax.prior.family import Path, noise_free
+from fimjax.prior.timescale import share_rising, trend_scale
 
 
 def walk(increments_N: jax.Array, drift: jax.Array) -> jax.Array:
@@ -17,8 +17,7 @@ def walk(increments_N: jax.Array, drift: jax.Array) -> jax.Array:
 def draw(key: jax.Array, times_N: jax.Array, season: jax.Array) -> Path:
     """Unit increments, heavy-tailed in 40 %; in 30 % a drift of N(0, 1) times 0.02 to 1 increments a step."""
     drift_key, increment_key = random.split(key)
-    uses_drift, size, scale = random.uniform(drift_key, (3,))
-    drift = (
-        trend_scale(season) * leaning_normal(size, upward(season)) * log_uniform(scale, 0.02, 1.0) * (uses_drift < 0.3)
-    )
-    return exact(walk(innovations(increment_key, times_N.shape[0], heavy_share=0.4), drift))
+    draws_drift, drift_u, scale = random.uniform(drift_key, (3,))
+    drift = trend_scale(season) * sign_biased_normal(drift_u, share_rising(season)) * log_uniform(scale, 0.02, 1.0)
+    drift = drift * (draws_drift < 0.3)
+    return noise_free(walk(innovations(increment_key, times_N.shape[0], heavy_share=0.4), drift))

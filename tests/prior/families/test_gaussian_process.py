@@ -1,4 +1,4 @@
-"""The kernels that the sums of waves have."""
+"""Empirical covariances against the kernels."""
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ive
 
 from fimjax.prior.families import gaussian_process as gp
-from fimjax.prior.waves import smooth_waves
+from fimjax.prior.spectral import squared_exponential_process
 from tests.prior.quick import fair_jit, quick_jit
 
 DRAWS = 20_000
@@ -27,19 +27,21 @@ def kernel(function):
 
 def test_rbf_has_its_kernel():
     expected = kernel(lambda lag: np.exp(-(lag**2) / (2 * 5.0**2)))
-    np.testing.assert_allclose(covariance(lambda key: smooth_waves(key, TIMES, 5.0)), expected, atol=0.04)
+    np.testing.assert_allclose(
+        covariance(lambda key: squared_exponential_process(key, TIMES, 5.0)), expected, atol=0.04
+    )
 
 
 @pytest.mark.parametrize("roughness", [0.3, 1.5])
 def test_periodic_has_its_kernel(roughness):
     expected = kernel(lambda lag: np.exp(-2 * np.sin(np.pi * lag / 12) ** 2 / roughness**2))
-    actual = covariance(lambda key: gp.periodic_waves(key, TIMES, 12.0, roughness))
+    actual = covariance(lambda key: gp.periodic_process(key, TIMES, 12.0, roughness))
     np.testing.assert_allclose(actual, expected, atol=0.04)
 
 
 def test_locally_periodic_has_its_kernel_and_so_decorrelates_over_periods():
     expected = kernel(lambda lag: np.exp(-2 * np.sin(np.pi * lag / 4) ** 2 / 0.8**2 - lag**2 / (2 * 10.0**2)))
-    actual = covariance(lambda key: gp.locally_periodic_waves(key, TIMES, 4.0, 0.8, 10.0))
+    actual = covariance(lambda key: gp.locally_periodic_process(key, TIMES, 4.0, 0.8, 10.0))
     np.testing.assert_allclose(actual, expected, atol=0.04)
     assert actual[0, 2] > 0.85 and actual[0, 4] < 0.25  # one period apart, five periods apart
 
@@ -49,7 +51,7 @@ def test_harmonic_variances_are_bessel_functions(roughness):
     k = np.arange(gp.HARMONICS + 1)
     exact = ive(k, roughness**-2.0) * np.where(k == 0, 1, 2)
     np.testing.assert_allclose(gp.harmonic_variances(roughness), exact / exact.sum(), atol=2e-6)
-    assert exact.sum() > 0.997  # what the truncation keeps
+    assert exact.sum() > 0.997  # the share of the variance that the truncated series keeps
 
 
 def test_periodic_draws_repeat_with_the_season():

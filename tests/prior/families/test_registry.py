@@ -1,4 +1,4 @@
-"""What every family owes: a place in the registry, finite values, another path for another key."""
+"""All families: the registry, finite values, another path for another key."""
 
 import dataclasses
 
@@ -26,7 +26,7 @@ def test_ten_thousand_draws_are_finite_float32_and_differ(name):
     @fair_jit
     def draw(keys):
         times = jnp.arange(STEPS, dtype=jnp.float32)
-        if FAMILIES[name].continuous:
+        if FAMILIES[name].traits.is_continuous:
             times = times + jax.random.uniform(jax.random.key(9), times.shape, minval=-0.45, maxval=0.45)
         path = jax.vmap(FAMILIES[name].draw, in_axes=(0, None, 0))(keys, times, seasons)
         largest = jnp.maximum(jnp.abs(path.clean).max(), jnp.abs(path.noisy).max())

@@ -1,31 +1,14 @@
-"""Families that are plain functions of time: Chebyshev expansions, Dataset G, and the smooth process."""
+"""The nine signals of Dataset G."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fimjax.prior.families import chebyshev, dataset_g, smooth
+from fimjax.prior.families import dataset_g
 from tests.prior.quick import quick_jit
 
 T = np.linspace(0.05, 1.0, 50, dtype=np.float32)
-
-
-def test_chebyshev_series_is_numpys():
-    coefficients = np.random.default_rng(0).normal(size=chebyshev.MAX_DEGREE + 1)
-    x = np.linspace(-1, 1, 301)
-    expected = np.polynomial.chebyshev.chebval(x, coefficients)
-    actual = quick_jit(chebyshev.chebyshev_series)(jnp.array(coefficients, jnp.float32), jnp.array(x, jnp.float32))
-    np.testing.assert_allclose(actual, expected, atol=2e-3)
-
-
-def test_chebyshev_draws_have_few_turns_and_sometimes_many():
-    draw = quick_jit(jax.vmap(lambda key: chebyshev.draw(key, jnp.arange(4_000.0), jnp.int32(1)).clean))
-    paths = np.asarray(draw(jax.random.split(jax.random.key(0), 64)), np.float64)
-    rises = np.diff(paths[:, ::8]) > 0
-    turns = (rises[:, 1:] != rises[:, :-1]).sum(axis=1)
-    assert turns.max() < chebyshev.MAX_DEGREE and turns.max() > 10 and turns.min() <= 3
-
 
 SIGNALS = {
     "constant": (dataset_g.constant, (0.7,), lambda t, k: 0 * t + k),
@@ -69,14 +52,3 @@ def test_seasonal_rate_gives_the_season():
     np.testing.assert_allclose(
         dataset_g.sine(times / 120, rate, 0.3)[12:], dataset_g.sine(times / 120, rate, 0.3)[:-12], atol=1e-4
     )
-
-
-def test_smooth_has_its_noise_in_noisy_only():
-    draw = quick_jit(jax.vmap(lambda key: smooth.draw(key, jnp.arange(300.0), jnp.int32(1))))
-    path = draw(jax.random.split(jax.random.key(2), 200))
-    noise = np.asarray(path.noisy - path.clean)
-    assert (0.008 < noise.std(axis=1)).all() and (noise.std(axis=1) < 0.6).all()
-    lag_one = (noise[:, 1:] * noise[:, :-1]).mean(axis=1) / noise.var(axis=1)
-    assert abs(lag_one.mean()) < 0.02
-    steps = np.diff(np.asarray(path.clean))
-    assert np.median(np.abs(np.diff(steps)).max(axis=1)) < np.median(np.abs(np.diff(noise)).max(axis=1))

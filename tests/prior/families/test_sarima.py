@@ -85,9 +85,9 @@ def test_seasonal_sum_is_its_recursion(season, pole):
 
 @pytest.mark.parametrize("fraction", [0.0, 0.2, 0.45])
 def test_fractional_factor_is_the_power_of_a_difference(fraction):
-    turns = np.linspace(0.5 / 1152, 0.5, 577)
-    expected = (1 - np.exp(-2j * np.pi * turns)) ** -fraction
-    actual = sarima.fractional_factor(jnp.float32(fraction), jnp.array(turns, jnp.float32))
+    frequencies = np.linspace(0.5 / 1152, 0.5, 577)
+    expected = (1 - np.exp(-2j * np.pi * frequencies)) ** -fraction
+    actual = sarima.fractional_factor(jnp.float32(fraction), jnp.array(frequencies, jnp.float32))
     np.testing.assert_allclose(actual, expected, rtol=2e-6)
 
 
@@ -126,7 +126,7 @@ def test_draws_are_standardised_and_poles_stay_inside_the_circle():
 
 @pytest.mark.parametrize("season", [52, 96, 168])
 def test_a_strong_seasonal_pole_echoes_at_multiples_of_the_season_only(season):
-    """On a circle, what has gone round it once would come back at other lags."""
+    """On a circle, echoes that wrap around would return at other lags."""
     impulse = jnp.zeros(1024).at[0].set(1.0)
     response = sarima.stationary_part(parameters(seasonal_ar=0.9), impulse, jnp.int32(season))
     expected = np.zeros(1024)

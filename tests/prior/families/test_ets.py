@@ -21,9 +21,9 @@ def parameters(**changes):
     pattern = np.zeros(MAX_SEASON, np.float32)
     pattern[:SEASON] = changes.pop("pattern", (1.0, -2.0, 0.5, 0.5))
     values = dict(
-        error_is_relative=False,
-        trend_is_relative=False,
-        season_is_relative=False,
+        error_is_multiplicative=False,
+        trend_is_multiplicative=False,
+        season_is_multiplicative=False,
         alpha=0.3,
         beta=0.1,
         gamma=0.2,
@@ -61,7 +61,11 @@ def test_every_form_is_the_books(error, trend, season, phi):
     scale = 0.02 if error == "M" else 0.3
     errors = scale * np.random.default_rng(1).normal(size=N).astype(np.float32)
     expected = by_the_book(error, trend, season, **numbers, pattern=pattern, errors=errors)
-    forms = dict(error_is_relative=error == "M", trend_is_relative=trend == "M", season_is_relative=season == "M")
+    forms = dict(
+        error_is_multiplicative=error == "M",
+        trend_is_multiplicative=trend == "M",
+        season_is_multiplicative=season == "M",
+    )
     path = simulate(parameters(**forms, **numbers, pattern=pattern), errors, SEASON)
     np.testing.assert_allclose(path.noisy, expected, rtol=2e-3)
 
@@ -93,7 +97,7 @@ def test_without_gamma_the_season_repeats_exactly_and_with_it_drifts(season):
 
 def test_multiplicative_forms_stay_within_their_bounds():
     flat = (1.0, 1.0, 1.0, 1.0)
-    growing = dict(trend_is_relative=True, season_is_relative=True, slope=1.2, beta=0.0, pattern=flat)
+    growing = dict(trend_is_multiplicative=True, season_is_multiplicative=True, slope=1.2, beta=0.0, pattern=flat)
     path = simulate(parameters(**growing), jnp.zeros(N), SEASON)
     assert path.clean.max() <= ets.LEVEL_BOUNDS[1] and path.clean.min() >= ets.LEVEL_BOUNDS[0]
     assert (np.diff(path.clean) < 0).any()  # it turned at the ceiling
@@ -101,11 +105,11 @@ def test_multiplicative_forms_stay_within_their_bounds():
 
 def test_all_thirty_forms_occur():
     p = quick_jit(jax.vmap(ets.draw_parameters))(jax.random.split(jax.random.key(5), 4_000), jnp.full(4_000, 12))
-    neutral_slope = np.asarray(p.slope == jnp.where(p.trend_is_relative, 1.0, 0.0))
-    trend = np.where(neutral_slope & np.asarray(p.beta == 0), "N", np.where(p.trend_is_relative, "M", "A"))
+    neutral_slope = np.asarray(p.slope == jnp.where(p.trend_is_multiplicative, 1.0, 0.0))
+    trend = np.where(neutral_slope & np.asarray(p.beta == 0), "N", np.where(p.trend_is_multiplicative, "M", "A"))
     trend = np.char.add(trend, np.where((np.asarray(p.phi) < 1) & (trend != "N"), "d", ""))
     flat = np.asarray(p.pattern.std(axis=1) == 0)
-    season = np.where(flat, "N", np.where(p.season_is_relative, "M", "A"))
-    error = np.where(p.error_is_relative, "M", "A")
+    season = np.where(flat, "N", np.where(p.season_is_multiplicative, "M", "A"))
+    error = np.where(p.error_is_multiplicative, "M", "A")
     assert len(set(zip(error, trend, season))) == 2 * 5 * 3
     assert 0.3 < np.mean(p.alpha) < 0.5 and 0.01 < np.mean(p.gamma) < 0.04  # Beta(1, 1.5); a share of Beta(0.5, 3) / 2
