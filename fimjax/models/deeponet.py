@@ -40,7 +40,7 @@ class DeepONet(nn.Module):
     config: DeepONetConfig
     compute: Compute = Compute()
 
-    def setup(self):
+    def setup(self) -> None:
         c, outputs = self.config, head_size(self.config.quantile_levels)
         self.branch = MLP(c.width, c.layers, c.features, self.compute.dtype)
         self.trunk = MLP(c.width, c.layers, c.features * outputs, self.compute.dtype)

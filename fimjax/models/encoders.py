@@ -82,8 +82,7 @@ class PointEncoder(nn.Module):
         return None
 
 
-@struct.dataclass
-class EncodedWindows:
+class EncodedWindows(struct.PyTreeNode):
     """The encoded past of B series."""
 
     points: jax.Array  # [B * W, T, 2D] encoded points of the seen windows, or packed rows

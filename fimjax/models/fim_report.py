@@ -80,8 +80,7 @@ class ReportFIMLocal(PointEncoder):
         return value_map.invert(self.decode(h, time_map.normalise(query_times), packed_times))
 
 
-@struct.dataclass
-class PredictedWindow:
+class PredictedWindow(struct.PyTreeNode):
     """The predicted embedding of the unseen window of B series, and the maps that turn it into values."""
 
     h: jax.Array  # [B, D], h*_K

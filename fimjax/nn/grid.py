@@ -8,8 +8,7 @@ from fimjax.nn.scaling import Affine, fit_moments, zero_unobserved
 from fimjax.nn.windows import Windows
 
 
-@struct.dataclass
-class Grid:
+class Grid(struct.PyTreeNode):
     """The last C steps of B series, oldest first, and the season's phases in the H steps that follow.
 
     Steps before the first observation are like all other unobserved steps: zero, and masked.

@@ -13,8 +13,7 @@ import jax.numpy as jnp
 from flax import struct
 
 
-@struct.dataclass
-class Packing:
+class Packing(struct.PyTreeNode):
     """Which row holds which slot. An index beyond the end stands for "none"."""
 
     slots: jax.Array  # [N], the slot of each row, counted through the grid
@@ -115,7 +114,7 @@ def _pack_heads(x: jax.Array, packing: Packing) -> jax.Array:
     return _take(pieces, jnp.where(entry < batch, place, len(pieces))).reshape(len(packing.slots), -1)
 
 
-def _unpack_heads_backward(parts: int, heads: int, packing: Packing, gradients: tuple[jax.Array, ...]):
+def _unpack_heads_backward(parts: int, heads: int, packing: Packing, gradients: tuple[jax.Array, ...]) -> tuple:
     return jnp.concatenate([_pack_heads(gradient, packing) for gradient in gradients], axis=-1), None
 
 

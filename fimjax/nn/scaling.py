@@ -9,8 +9,7 @@ import jax.numpy as jnp
 from flax import struct
 
 
-@struct.dataclass
-class Affine:
+class Affine(struct.PyTreeNode):
     """x -> (x - shift) / scale, one shift and one scale for each leading index.
 
     A scale of zero stands for constant data: normalising gives zeros, and inverting gives back the constant whatever

@@ -12,8 +12,7 @@ def fourier_features(cycles: jax.Array, count: int) -> jax.Array:
     return jnp.concatenate([jnp.sin(angles), jnp.cos(angles)], axis=-1)
 
 
-@struct.dataclass
-class SeasonPhase:
+class SeasonPhase(struct.PyTreeNode):
     """Turns times into phases of the season. Each field has one entry for each leading index of the times."""
 
     origin: jax.Array  # the time at which the phase is zero

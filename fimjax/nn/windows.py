@@ -10,8 +10,7 @@ from fimjax.nn.scaling import Affine, fit_moments, fit_range, zero_unobserved
 from fimjax.nn.season import SeasonPhase
 
 
-@struct.dataclass
-class Windows:
+class Windows(struct.PyTreeNode):
     """The past of B series, cut into W windows of equal duration with T slots each, oldest first.
 
     The content of a slot whose mask is False is never read.

@@ -23,8 +23,7 @@ from fimjax.prior.layout import Layout, assign_slots, draw_layout
 from fimjax.prior.observation import apply_effects
 
 
-@struct.dataclass
-class Sample:
+class Sample(struct.PyTreeNode):
     """B series in W windows of T slots; the last window is the target.
 
     `valid` marks the slots that hold a step of the history or the target, `observed` the valid slots that the model
@@ -93,10 +92,10 @@ def _sample(group_keys: jax.Array, config: PriorConfig, windows: WindowConfig) -
     series_keys = jax.vmap(lambda key: random.split(key, group_size))(group_keys).reshape(-1)
     layout_keys, path_keys, effect_keys = jax.vmap(lambda key: random.split(key, 3))(series_keys).T
 
-    draw_layouts = jax.vmap(lambda *series: draw_layout(*series, config, windows))
+    draw_layouts = jax.vmap(lambda key, anytime, seasons: draw_layout(key, anytime, seasons, config, windows))
     layout_B = draw_layouts(layout_keys, traits_B.is_continuous, seasons_B)
     path_B = _draw_paths(path_keys, layout_B, counts)
-    observe = jax.vmap(lambda *series: _observe(*series, config, windows))
+    observe = jax.vmap(lambda key, layout, path, traits: _observe(key, layout, path, traits, config, windows))
     return observe(effect_keys, layout_B, path_B, traits_B)
 
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from flax import struct
@@ -40,8 +39,7 @@ def pinball(targets: jax.Array, quantiles: jax.Array, levels: tuple[float, ...])
     return jnp.mean(error * jnp.where(error < 0, q - 1, q), axis=-1)
 
 
-@struct.dataclass
-class Mean:
+class Mean(struct.PyTreeNode):
     """A mean as total and count, so that devices with unequal counts average exactly."""
 
     total: jax.Array
@@ -118,8 +116,7 @@ def target_window(sample: Sample) -> tuple[jax.Array, jax.Array, jax.Array, jax.
     return zero_unobserved(times, valid), clean, noisy, valid
 
 
-@struct.dataclass
-class FoldedWindows:
+class FoldedWindows(struct.PyTreeNode):
     """All K windows of B series as B * K windows of their own, as the interpolators read them."""
 
     noisy: jax.Array  # [B * K, T], like the other fields
@@ -145,7 +142,7 @@ def fold_windows(sample: Sample) -> FoldedWindows:
     )
 
 
-def interpolate(model: nn.Module, params: Params, folded: FoldedWindows, *packings: Packing | None) -> jax.Array:
+def interpolate(model: Any, params: Params, folded: FoldedWindows, *packings: Packing | None) -> jax.Array:
     """An interpolator's output at every slot of every window, or at the packed ones: [B * K, T, L]."""
     inputs = (folded.noisy, folded.times, folded.observed, folded.times, folded.season_phase)
     return model.apply({"params": params}, *inputs, *packings)
@@ -157,7 +154,7 @@ def interpolated_windows(sample: Sample) -> slice:
     return slice(max(0, count - 1 - INTERPOLATED_WINDOWS), count - 1)
 
 
-def packed_slots(model: nn.Module, sample: Sample) -> tuple[jax.Array, jax.Array | None]:
+def packed_slots(model: Any, sample: Sample) -> tuple[jax.Array, jax.Array | None]:
     """Slots [B, W, T] that a model reads, and slots at which the loss queries its FIM-l, if it does."""
     # The quantile of a point that the network has just read would teach it to copy, so only the others count.
     queried = sample.valid & ~sample.observed if model.config.quantile_levels else sample.valid

@@ -1,7 +1,7 @@
 """A picture of a trained model's predictions on validation series."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -10,8 +10,8 @@ from fimjax.checkpoints.runs import load_run
 from fimjax.config import Config, FIMConfig, ReportFIMConfig
 from fimjax.models import build_model, forecasts
 from fimjax.nn.quantile_head import median_index
-from fimjax.prior.sampler import Sample, sample_groups
-from fimjax.training.losses import FoldedWindows, fold_windows, interpolate
+from fimjax.prior.sampler import sample_groups
+from fimjax.training.losses import fold_windows, interpolate
 from fimjax.training.step import VALIDATION_STREAM, stream_key
 
 if TYPE_CHECKING:
@@ -71,9 +71,8 @@ def _spread_out(config: Config) -> list[int]:
     return [int(i) for i in np.linspace(0, config.prior.group_size - 1, COLUMNS)]
 
 
-def _draw_interpolation(
-    axis: "Axes", folded: FoldedWindows, out: np.ndarray, window: int, levels: tuple[float, ...]
-) -> None:
+def _draw_interpolation(axis: "Axes", folded: Any, out: np.ndarray, window: int, levels: tuple[float, ...]) -> None:
+    """One window of folded windows, as NumPy arrays."""
     times, valid, observed = folded.times[window], folded.valid[window], folded.observed[window]
     axis.plot(times[valid], folded.clean[window][valid], color=TRUTH, lw=2.5, alpha=0.6, label="truth")
     axis.plot(times[observed], folded.noisy[window][observed], ".", color=OBSERVED, label="observed")
@@ -81,7 +80,8 @@ def _draw_interpolation(
     axis.set_title("interpolation", fontsize=9)
 
 
-def _draw_forecast(axis: "Axes", sample: Sample, out: np.ndarray, series: int, levels: tuple[float, ...]) -> None:
+def _draw_forecast(axis: "Axes", sample: Any, out: np.ndarray, series: int, levels: tuple[float, ...]) -> None:
+    """One series of a sample, as NumPy arrays."""
     times, valid, observed = (x[series].reshape(-1) for x in (sample.times, sample.valid, sample.observed))
     seen = observed & (times <= sample.origin[series])
     axis.plot(times[valid], sample.clean[series].reshape(-1)[valid], color=TRUTH, lw=2, alpha=0.6)

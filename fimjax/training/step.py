@@ -23,8 +23,7 @@ PARAMS_STREAM, TRAINING_STREAM, VALIDATION_STREAM = 0, 1, 2
 """Random streams for parameters, training series and validation series, all derived from one seed."""
 
 
-@struct.dataclass
-class TrainState:
+class TrainState(struct.PyTreeNode):
     """Everything that training changes, and so everything that a checkpoint must hold."""
 
     step: jax.Array

@@ -120,7 +120,8 @@ def _regress(
     predict = lambda features, coefficients: jnp.einsum("bnf,bf->bn", features, coefficients, precision="highest")
 
     def fit(shrinkage: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        penalties = zip(_PART_SIZES, (RIDGE_LEVEL, RIDGE_WAVES, RIDGE_SEASON * shrinkage, RIDGE_GROWTH))
+        sizes: tuple[jax.typing.ArrayLike, ...] = (RIDGE_LEVEL, RIDGE_WAVES, RIDGE_SEASON * shrinkage, RIDGE_GROWTH)
+        penalties = zip(_PART_SIZES, sizes)
         ridge = jnp.concatenate([jnp.broadcast_to(size, (len(values), n)) for n, size in penalties], axis=-1)
         coefficients = solve(products + jax.vmap(jnp.diag)(ridge), targets)
         of_slow, of_season = coefficients[:, : slow.shape[-1]], coefficients[:, slow.shape[-1] :]
