@@ -30,7 +30,8 @@ BETA_NUMBERS = 2 + 2 * max(BETA_SHAPES)
 def _beta_share(numbers: jax.Array) -> jax.Array:
     """Beta(a, b) with random a and b from BETA_SHAPES, of BETA_NUMBERS uniform numbers."""
     a, b = jnp.array(BETA_SHAPES)[jnp.floor(numbers[:2] * len(BETA_SHAPES)).astype(int)]
-    return beta(*numbers[2:].reshape(2, -1), a, b)
+    a_numbers, b_numbers = numbers[2:].reshape(2, -1)
+    return beta(a_numbers, b_numbers, a, b)
 
 
 def _draw_span(u: jax.Array, times_N: jax.Array) -> jax.Array:
