@@ -1,6 +1,7 @@
 """Batches of synthetic series, drawn on the device inside the compiled training step."""
 
 import dataclasses
+import functools
 import math
 
 import jax
@@ -12,7 +13,6 @@ from jax import random
 from fimjax.config import PriorConfig, PriorWeights, WindowConfig
 from fimjax.errors import ConfigError
 from fimjax.nn.windows import Windows
-from fimjax.prior.distributions import uniform_numbers
 from fimjax.prior.effects.gaps import draw_observed, ensure_observed
 from fimjax.prior.effects.noise import noisy_values
 from fimjax.prior.effects.reporting import reported_floor, reported_season
@@ -92,10 +92,10 @@ def _sample(group_keys: jax.Array, config: PriorConfig, windows: WindowConfig) -
     series_keys = jax.vmap(lambda key: random.split(key, group_size))(group_keys).reshape(-1)
     layout_keys, path_keys, effect_keys = jax.vmap(lambda key: random.split(key, 3))(series_keys).T
 
-    draw_layouts = jax.vmap(lambda key, anytime, seasons: draw_layout(key, anytime, seasons, config, windows))
+    draw_layouts = jax.vmap(functools.partial(draw_layout, config=config, windows=windows))
     layout_B = draw_layouts(layout_keys, traits_B.is_continuous, seasons_B)
     path_B = _draw_paths(path_keys, layout_B, counts)
-    observe = jax.vmap(lambda key, layout, path, traits: _observe(key, layout, path, traits, config, windows))
+    observe = jax.vmap(functools.partial(_observe, config=config, windows=windows))
     return observe(effect_keys, layout_B, path_B, traits_B)
 
 
@@ -127,7 +127,7 @@ def _observe(
     state = apply_effects(effect_key, state, config)
     noisy_WT = noisy_values(state)
     observed_WT = draw_observed(gap_key, slots.steps, jnp.minimum(layout.window_steps, windows.slots), config)
-    season_u, hidden_u, distance_u = uniform_numbers(report_key, (), (), ())
+    season_u, hidden_u, distance_u = random.uniform(report_key, (3,))
     is_nonnegative = traits.is_nonnegative | state.is_multiplicative
     return Sample(
         times=layout.times[slots.steps],

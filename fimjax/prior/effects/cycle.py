@@ -22,12 +22,14 @@ MAX_QUANTILE = 0.97
 
 def cycle(key: jax.Array, state: SeriesState, config: PriorConfig) -> SeriesState:
     """Add a cycle to a share of the yearly, quarterly and monthly series; cycles last too many weeks or days."""
-    (draws_cycle,), shape, frequency, amplitude, phase = uniform_numbers(key, (1,), (4,), *[(FREQUENCIES,)] * 3)
+    draws_cycle, shape, frequency_u_F, amplitude_u_F, phase_u_F = uniform_numbers(
+        key, (), (4,), (FREQUENCIES,), (FREQUENCIES,), (FREQUENCIES,)
+    )
     may_have = state.traits.may_add_structure & is_monthly_or_longer(state.season)
     has_cycle = may_have & (draws_cycle < config.cycles)
     n, unit = state.exists.shape[0], level_unit(state.base, state.exists, state.season)
     rise_per_season = state.rise * state.season / jnp.maximum(jnp.sum(state.exists), 1)
-    cycle_N = stochastic_cycle(shape, frequency, amplitude, phase, n, state.season, rise_per_season / unit)
+    cycle_N = stochastic_cycle(shape, frequency_u_F, amplitude_u_F, phase_u_F, n, state.season, rise_per_season / unit)
     return state.add(has_cycle * unit * cycle_N)
 
 

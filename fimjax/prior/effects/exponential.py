@@ -2,9 +2,10 @@
 
 import jax
 import jax.numpy as jnp
+from jax import random
 
 from fimjax.config import PriorConfig
-from fimjax.prior.distributions import log_uniform, uniform_numbers
+from fimjax.prior.distributions import log_uniform
 from fimjax.prior.effects.scale import Spread, spread
 from fimjax.prior.effects.state import SeriesState, where
 from fimjax.prior.family import Path
@@ -20,7 +21,7 @@ MAX_EXPONENT = 6.0
 
 def exponential(key: jax.Array, state: SeriesState, config: PriorConfig) -> SeriesState:
     """Exponentiate a share of the series."""
-    ((draws_exponential, size),) = uniform_numbers(key, (2,))
+    draws_exponential, size = random.uniform(key, (2,))
     is_exponential = state.traits.may_exponentiate & (draws_exponential < config.exponential)
     low, high = (end * yearly_factor(state.season, factor) for end, factor in zip(LOG_DEVIATION, YEARLY_FACTORS))
     exponentiated = exponentiate(state.path, spread(state.path.noisy, state.exists), log_uniform(size, low, high))

@@ -15,7 +15,7 @@ from fimjax.prior.effects.state import SeriesState
 def jumps(key: jax.Array, state: SeriesState, config: PriorConfig) -> SeriesState:
     """Add a level that jumps now and then to a share of the series."""
     n = state.exists.shape[0]
-    (draws_jumps,), shape, event_u_N, size_u_N = uniform_numbers(key, (1,), (2,), (n,), (n,))
+    draws_jumps, shape, event_u_N, size_u_N = uniform_numbers(key, (), (2,), (n,), (n,))
     has_jumps = state.traits.may_add_structure & (draws_jumps < config.jumps)
     unit = level_unit(state.base, state.exists, state.season)
     return state.add(has_jumps * unit * jumping_level(shape, event_u_N, size_u_N))

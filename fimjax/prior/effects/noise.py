@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import random
 
 from fimjax.config import PriorConfig
-from fimjax.prior.distributions import innovations, log_uniform, normal, uniform_numbers
+from fimjax.prior.distributions import innovations, log_uniform, normal
 from fimjax.prior.effects.scale import Spread, seasonally_adjusted_scale, spread
 from fimjax.prior.effects.state import SeriesState
 from fimjax.prior.family import Traits
@@ -31,22 +31,20 @@ MAX_LOG_FACTOR = 2.0
 def noise(key: jax.Array, state: SeriesState, config: PriorConfig) -> SeriesState:
     """Draw measurement noise [W, T], in standard deviations of the path.
 
-    A share of the series has noise of its own size. Another share has noise in proportion to how much its level moves:
-    series with a daily pattern, and a share of the seasonal quarterly and monthly series. The larger one counts.
+    A share of the series has noise of any size. Series with a daily pattern, and a share of the seasonal quarterly and
+    monthly series, have noise in proportion to the changes of their level. Of the two sizes the larger one is used.
     """
     level_noise_share = config.level_noise
     number_key, noise_key = random.split(key)
-    ((draws_noise, kind, size, draws_multiplicative, draws_level_noise, level_size),) = uniform_numbers(
-        number_key, (6,)
-    )
+    draws_noise, kind, size, draws_multiplicative, draws_level_noise, level_size = random.uniform(number_key, (6,))
     share_factor = noise_share_factor(state.traits, config)
     has_noise = draws_noise < share_factor * config.noise
-    free_deviation = noise_deviation(kind, size, config.max_noise) * has_noise
+    any_deviation = noise_deviation(kind, size, config.max_noise) * has_noise
 
     is_seasonal_month = (state.season > 1) & is_monthly_or_longer(state.season)
     has_level_noise = state.has_daily_pattern | (is_seasonal_month & (draws_level_noise < level_noise_share))
-    deviation = level_noise_deviation(level_size, state).clip(max=config.max_noise)
-    deviation = jnp.maximum(free_deviation, deviation * (has_level_noise & (share_factor > 0)))
+    level_deviation = level_noise_deviation(level_size, state).clip(max=config.max_noise)
+    deviation = jnp.maximum(any_deviation, level_deviation * (has_level_noise & (share_factor > 0)))
 
     errors_WT = innovations(noise_key, state.noise.size, HEAVY_TAIL_SHARE).reshape(state.noise.shape)
     return state._replace(
