@@ -19,7 +19,7 @@ import pandas as pd
 
 from benchmarks.table import layout
 from fimjax.evaluation.published import STATISTICAL, read_published
-from fimjax.evaluation.report.comparison import verdict
+from fimjax.evaluation.report.comparison import compare_with_published
 from fimjax.evaluation.report.tables import mase_table, scrps_table
 from fimjax.files import replacing
 
@@ -146,7 +146,7 @@ def tables() -> str:
     both = pd.concat([in_order, read_statistical()], ignore_index=True)
     datasets = networks["dataset"].unique()
     both = both.sort_values("dataset", key=lambda c: c.map({n: i for i, n in enumerate(datasets)}), kind="stable")
-    judged = verdict(pd.concat([in_order, networks[networks["model"] == "seasonal_naive"]], ignore_index=True))
+    judged = compare_with_published(pd.concat([in_order, networks[networks["model"] == "seasonal_naive"]], ignore_index=True))
     parts = {
         "The runs": runs_table(),
         "Beside the published figures": markdown(judged),

@@ -108,7 +108,7 @@ TASKS: dict[str, Callable[..., Any]] = {"first": first, "speed": speed, "memory"
 
 
 def main() -> None:
-    # Answers have a channel of their own: whatever a library prints goes to the errors.
+    # AllForecasts have a channel of their own: whatever a library prints goes to the errors.
     with os.fdopen(os.dup(1), "w") as answers:
         os.dup2(2, 1)
         for line in sys.stdin:

@@ -16,7 +16,7 @@ from fimjax.evaluation.datasets.catalog import CATALOG
 from fimjax.evaluation.datasets.folder import load_dataset
 from fimjax.evaluation.datasets.sampling import sampling_order
 from fimjax.evaluation.forecasts import series_fingerprints
-from fimjax.evaluation.published import HERE, SAMPLES, STATISTICAL
+from fimjax.evaluation.published import MEASURED, SAMPLES, STATISTICAL
 from fimjax.files import replacing
 
 KEY = ["dataset", "model", "series"]
@@ -46,7 +46,7 @@ def sampled_series(table: pd.DataFrame) -> dict[str, list[str]]:
 def main(paths: list[str], target: Path) -> None:
     """Merges the tables that evaluations wrote into `target`."""
     tables = [pd.read_csv(path, dtype=TEXT) for path in paths]
-    measured = [table[table["source"] == HERE] for table in tables]
+    measured = [table[table["source"] == MEASURED] for table in tables]
     earlier = [pd.read_csv(target, dtype=TEXT)] if target.is_file() else []
     table = merge([*earlier, *measured])
     samples = json.dumps(sampled_series(table), indent=0)

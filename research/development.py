@@ -21,10 +21,10 @@ from fimjax.evaluation.datasets.catalog import CATALOG
 from fimjax.evaluation.datasets.dataset import Dataset
 from fimjax.evaluation.datasets.folder import load_dataset
 from fimjax.evaluation.datasets.sampling import take_sample
-from fimjax.evaluation.forecasts import LEVELS, Forecasts, level_column
+from fimjax.evaluation.forecasts import LEVELS, Forecasts, quantile_column
 from fimjax.evaluation.metrics import geometric_mean
-from fimjax.evaluation.registry import BenchmarkModel, ask
-from fimjax.evaluation.scoring import reference_scores, score
+from fimjax.evaluation.registry import BenchmarkModel, run_model
+from fimjax.evaluation.scoring import compute_references, score
 from fimjax.evaluation.variants import Calibrated
 from fimjax.files import replacing
 from fimjax.forecaster import Forecaster
@@ -73,7 +73,7 @@ def forecast_by_dates(model: Forecaster, dataset: Dataset) -> Forecasts:
     """The forecasts of a user's frame, whose frequency says what a season is."""
     h = dataset.info.horizon
     answer = model.forecast(dated_frame(dataset), h, quantiles=LEVELS, nonnegative=dataset.is_nonnegative)
-    columns = [answer[f"{model.name}-{level_column(level)}"].to_numpy() for level in LEVELS]
+    columns = [answer[f"{model.name}-{quantile_column(level)}"].to_numpy() for level in LEVELS]
     zeros = np.zeros(len(dataset))
     return Forecasts(
         ids=dataset.ids,
@@ -87,7 +87,7 @@ def forecast_by_dates(model: Forecaster, dataset: Dataset) -> Forecasts:
 
 def measure(model: Forecaster | Calibrated, dataset: Dataset) -> dict[str, float]:
     """Figures of a data set, beside those of the last season repeated."""
-    by, found = reference_scores(dataset), ask(BenchmarkModel(model.name, model), dataset)
+    by, found = compute_references(dataset), run_model(BenchmarkModel(model.name, model), dataset)
     row = score(dataset, found, by)[0]
     repeated = dataclasses.replace(found, point=by.last_season)
     naive = score(dataset, repeated, by)[0]
@@ -115,8 +115,8 @@ def summarise(rows: pd.DataFrame) -> str:
 
 def compare_ways(model: Forecaster, dataset: Dataset) -> dict[str, float]:
     """Figures by the evaluation's steps and by dated frames, and by how much the forecasts differ at most."""
-    by = reference_scores(dataset)
-    found = {"steps": ask(BenchmarkModel(model.name, model), dataset), "dates": forecast_by_dates(model, dataset)}
+    by = compute_references(dataset)
+    found = {"steps": run_model(BenchmarkModel(model.name, model), dataset), "dates": forecast_by_dates(model, dataset)}
     rows = {way: score(dataset, forecasts, by)[0] for way, forecasts in found.items()}
     sizes = np.array([np.abs(y).max() for y in dataset.histories])[:, None, None]
     difference = np.abs(found["steps"].quantiles - found["dates"].quantiles) / np.where(sizes > 0, sizes, 1.0)

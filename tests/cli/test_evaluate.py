@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from fimjax.cli import evaluate as command
-from fimjax.cli.evaluate import dataset_names, main, read_seen
+from fimjax.cli.evaluate import dataset_names, main, read_trained_on
 from fimjax.evaluation.baselines.statistical import fit_and_forecast
 from tests.evaluation.examples import make_dataset, write_dataset
 from tests.evaluation.test_runner import fit
@@ -36,7 +36,7 @@ def test_an_evaluation_from_beginning_to_end(data, capsys):
     assert {"scrps", "mase", "mase_pooled", "smape", "owa", "coverage_80", "width_95", "series_per_second"} <= set(
         metrics
     )
-    for name in ("table1_scrps.csv", "table4_mase.csv", "summary.csv", "verdict.csv", "metrics.json", "report.html"):
+    for name in ("table1_scrps.csv", "table4_mase.csv", "summary.csv", "compare_with_published.csv", "metrics.json", "report.html"):
         assert (out / name).stat().st_size > 0
     captured = capsys.readouterr()
     assert "m3_yearly: series is 6 here, 645 in the paper's table 3" in captured.err
@@ -113,7 +113,7 @@ def test_committed_figures_need_no_fits(data, monkeypatch):
 
     monkeypatch.setattr(command, "statistical_forecasts", refuse)
     arguments = ["--datasets", "m3_yearly", "--committed", "--out", str(data / "results"), "--no-report"]
-    assert main(["--models", f"{MINE},sicoum", *arguments]) == 2, "the committed figures are of other series"
+    assert main(["--models", f"{MINE},sicoum", *arguments]) == 2, "the committed scores are of other series"
 
 
 def test_an_interruption_is_told(data, capsys, monkeypatch):
@@ -129,7 +129,7 @@ def test_data_sets_by_name_by_competition_and_all():
     assert dataset_names("m1") == ["m1_monthly", "m1_quarterly", "m1_yearly"]
     assert dataset_names("m3_other, m3") == ["m3_other", "m3_monthly", "m3_quarterly", "m3_yearly"]
     assert len(dataset_names("all")) == 16
-    assert read_seen(("a:m4", "a:m1_yearly")) == {"a": ("m4", "m1_yearly")}
+    assert read_trained_on(("a:m4", "a:m1_yearly")) == {"a": ("m4", "m1_yearly")}
 
 
 @pytest.mark.processes

@@ -2,10 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fimjax.cli.evaluate import OUTPUTS, all_tables, show_verdict
+from fimjax.cli.evaluate import OUTPUTS, all_tables, show_comparison
 from fimjax.evaluation.datasets.catalog import CATALOG
 from fimjax.evaluation.published import MASE_TABLE, SCRPS_TABLE, read_published
-from fimjax.evaluation.report.comparison import verdict, verdict_note
+from fimjax.evaluation.report.comparison import compare_with_published, comparison_note
 from fimjax.evaluation.report.tables import FLAG
 
 FIGURES = {
@@ -30,7 +30,7 @@ def row(dataset, model="mine", **other):
 
 
 def judge(*rows):
-    return verdict(pd.DataFrame(rows)).set_index("measure")
+    return compare_with_published(pd.DataFrame(rows)).set_index("measure")
 
 
 def paper(table, column):
@@ -81,7 +81,7 @@ def test_the_runs_seasonal_naive_is_the_yardstick_with_intervals_and_without():
     assert tuple(table.loc["WQL / SeasonalNaive with intervals"]) == ("2 of 11", f"{with_intervals:.3f}")
     without = np.sqrt(0.10 / 0.20 * 0.10 / 0.125)
     assert tuple(table.loc["WQL / SeasonalNaive without, as in fev"]) == ("2 of 11", f"{without:.3f}")
-    assert "that of this run" in verdict_note(pd.DataFrame(rows))
+    assert "that of this run" in comparison_note(pd.DataFrame(rows))
 
 
 def test_without_seasonal_naive_fevs_figures_take_its_place():
@@ -90,7 +90,7 @@ def test_without_seasonal_naive_fevs_figures_take_its_place():
     assert tuple(table.loc["MASE / SeasonalNaive"]) == ("2 of 11", f"{np.sqrt(0.5):.3f}")
     assert table.loc["WQL / SeasonalNaive without, as in fev", "mine"] == f"{np.sqrt(0.5):.3f}"
     assert "WQL / SeasonalNaive with intervals" not in table.index, "fev's has none"
-    assert "fev's published figures" in verdict_note(pd.DataFrame(rows))
+    assert "fev's published scores" in comparison_note(pd.DataFrame(rows))
 
 
 def test_too_much_coverage_does_not_make_up_for_too_little():
@@ -143,15 +143,15 @@ def test_models_have_columns_of_their_own_and_flags_where_they_saw_the_data():
 def test_it_is_among_the_tables_only_where_there_is_a_model_to_judge(capsys):
     rows = [row("m1_yearly", scrps=0.258), row("m1_yearly", "seasonal_naive")]
     tables = all_tables(pd.DataFrame(rows), {})
-    assert list(tables)[:2] == ["summary", "verdict"] and "verdict.csv" in OUTPUTS
+    assert list(tables)[:2] == ["summary", "compare_with_published"] and "compare_with_published.csv" in OUTPUTS
     assert {f"{name}.csv" for name in tables} <= set(OUTPUTS)
-    show_verdict(*tables["verdict"])
+    show_comparison(*tables["compare_with_published"])
     printed = capsys.readouterr().out
     assert any(line.split()[-4:] == ["1", "of", "15", "2.000"] for line in printed.splitlines())
     assert "SeasonalNaive is that of this run" in " ".join(printed.split())
-    assert "verdict" not in all_tables(pd.DataFrame(rows[1:]), {})
+    assert "compare_with_published" not in all_tables(pd.DataFrame(rows[1:]), {})
 
 
 @pytest.mark.parametrize("model", ["naive", "auto_ets", "sicoum", "sicoum_narrow"])
 def test_statistical_models_are_not_judged(model):
-    assert verdict(pd.DataFrame([row("m1_yearly", model)])).empty
+    assert compare_with_published(pd.DataFrame([row("m1_yearly", model)])).empty

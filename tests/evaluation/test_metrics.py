@@ -111,7 +111,7 @@ def test_coverage_difference_of_several_resamples():
     np.testing.assert_allclose(metrics.coverage_difference(coverages), [0, 0.05, 0.075], atol=1e-12)
 
 
-# Shares
+# RatioOfSums
 
 
 ALL = {
@@ -149,6 +149,6 @@ def test_a_metric_is_nan_where_it_is_defined_for_no_series():
 
 
 def test_only_resamples_without_any_defined_series_are_nan():
-    shares = metrics.mean_of_defined(np.array([np.nan, 3.0, 5.0]), np.array([False, True, True]))
+    shares = metrics.mean_where_defined(np.array([np.nan, 3.0, 5.0]), np.array([False, True, True]))
     counts = np.array([[3, 0, 0], [2, 1, 0], [0, 1, 2], [1, 1, 1]])
     np.testing.assert_allclose(shares.resampled(counts), [np.nan, 3, 13 / 3, 4])

@@ -6,7 +6,7 @@ import pytest
 
 from fimjax.errors import EvaluationError
 from fimjax.evaluation.forecasts import require_finite
-from fimjax.evaluation.registry import BenchmarkModel, ask, find_models
+from fimjax.evaluation.registry import BenchmarkModel, run_model, find_models
 from fimjax.forecaster import Forecaster
 from fimjax.inference.views import read_views
 from tests.evaluation.examples import Broken, Repeater, make_dataset
@@ -19,14 +19,14 @@ def test_contenders_by_name_and_by_object():
     naive, mine = find_models(["naive", f"mine={OBJECT}"], KNOWN, {"mine": ("m1_yearly",)})
     assert naive.is_statistical and naive.name == "naive"
     assert mine.name == "mine" and isinstance(mine.model, Repeater)
-    assert mine.has_seen("m4_daily") and mine.has_seen("m1_yearly") and not mine.has_seen("m1_monthly")
+    assert mine.is_trained_on("m4_daily") and mine.is_trained_on("m1_yearly") and not mine.is_trained_on("m1_monthly")
 
 
 @pytest.mark.parametrize(
     "specs, message",
     [
         (["wizard"], "model 'wizard' is unknown: neither fim, fim-small, nbeats-small, nor naive, sicoum"),
-        (["naive", "naive"], "model 'naive' is asked for twice"),
+        (["naive", "naive"], "model 'naive' is asked for duplicates"),
         (["naive=tests.evaluation.examples:Repeater"], "'naive' is the name of a statistical model"),
         (["no.such.module:Model"], "cannot be loaded: ModuleNotFoundError: No module named 'no'"),
         (["tests.evaluation.examples:Nobody"], "cannot be loaded: .*Nobody"),
@@ -53,23 +53,23 @@ def test_fim_is_the_bundled_model():
 
 
 def test_two_looks_are_a_contender():
-    once, twice = find_models(["fim", "looks=fimjax.evaluation.variants:two_looks"], (), {})
-    assert once.model.views == read_views("plain") and twice.model.views == read_views(("plain", "long"))
-    assert once.version != twice.version
+    once, duplicates = find_models(["fim", "looks=fimjax.evaluation.variants:two_looks"], (), {})
+    assert once.model.views == read_views("plain") and duplicates.model.views == read_views(("plain", "long"))
+    assert once.version != duplicates.version
 
 
 def test_calibrated_intervals_are_a_contender():
     plain, calibrated = find_models(["fim", "calibrated=fimjax.evaluation.variants:calibrated"], (), {})
     assert plain.version != calibrated.version
     dataset = make_dataset(series=4)
-    found, widened = (ask(contender, dataset) for contender in (plain, calibrated))
+    found, widened = (run_model(model, dataset) for model in (plain, calibrated))
     np.testing.assert_allclose(widened.point, found.point)
     assert not np.allclose(widened.quantiles, found.quantiles)
 
 
 def test_answers_may_come_in_any_order():
     dataset = make_dataset(series=4)
-    found = ask(BenchmarkModel("mine", Repeater()), dataset)
+    found = run_model(BenchmarkModel("mine", Repeater()), dataset)
     np.testing.assert_array_equal(found.ids, dataset.ids)
     np.testing.assert_array_equal(found.point, [[y[-1]] * 6 for y in dataset.histories])
     assert np.all(np.diff(found.quantiles, axis=-1) > 0)
@@ -82,7 +82,7 @@ def test_other_frames_and_kinds_of_ids_will_do():
             frame["unique_id"] = frame["unique_id"].astype("category")
             return type("Frame", (), {"to_pandas": lambda self: frame})()
 
-    assert ask(BenchmarkModel("mine", Other()), make_dataset()).is_finite().all()
+    assert run_model(BenchmarkModel("mine", Other()), make_dataset()).is_finite().all()
 
 
 def test_what_a_model_raises_is_told_in_a_sentence():
@@ -91,14 +91,14 @@ def test_what_a_model_raises_is_told_in_a_sentence():
             raise RuntimeError("out of\nmemory")
 
     with pytest.raises(EvaluationError, match="^model mine on m3_yearly: RuntimeError: out of memory$"):
-        ask(BenchmarkModel("mine", Raising()), make_dataset())
+        run_model(BenchmarkModel("mine", Raising()), make_dataset())
 
 
 def test_one_name_is_as_good_as_a_list_and_statistical_models_can_have_seen_data():
     (model,) = find_models(["tests.evaluation.examples:OneName"], KNOWN, {})
-    assert model.has_seen("m3_yearly")
+    assert model.is_trained_on("m3_yearly")
     (naive,) = find_models(["naive"], KNOWN, {"naive": ("m1",)})
-    assert naive.has_seen("m1_yearly")
+    assert naive.is_trained_on("m1_yearly")
 
 
 def test_a_module_in_the_working_folder_is_found(tmp_path, monkeypatch):
@@ -126,7 +126,7 @@ def test_a_model_that_takes_it_is_told_whether_a_history_has_negative_values(shi
 
     heard, dataset = [], make_dataset()
     moved = dataclasses.replace(dataset, histories=[np.abs(y) + shift for y in dataset.histories])
-    ask(BenchmarkModel("mine", Listening()), moved)
+    run_model(BenchmarkModel("mine", Listening()), moved)
     assert heard == [told]
 
 
@@ -137,7 +137,7 @@ def test_quantiles_that_cross_are_sorted():
             frame[["R-q-10", "R-q-90"]] = frame[["R-q-90", "R-q-10"]].to_numpy()
             return frame
 
-    assert np.all(np.diff(ask(BenchmarkModel("mine", Crossing()), make_dataset()).quantiles, axis=-1) >= 0)
+    assert np.all(np.diff(run_model(BenchmarkModel("mine", Crossing()), make_dataset()).quantiles, axis=-1) >= 0)
 
 
 @pytest.mark.parametrize(
@@ -162,11 +162,11 @@ def test_an_answer_that_does_not_fit_is_refused_in_a_sentence(damage, message):
             return damage(super().forecast(*args, **rest))
 
     with pytest.raises(EvaluationError, match=message):
-        ask(BenchmarkModel("mine", Damaged()), make_dataset())
+        run_model(BenchmarkModel("mine", Damaged()), make_dataset())
 
 
 def test_a_forecast_that_is_not_finite_is_refused_by_series_and_step():
-    forecasts = ask(BenchmarkModel("mine", Broken()), make_dataset())
+    forecasts = run_model(BenchmarkModel("mine", Broken()), make_dataset())
     with pytest.raises(
         EvaluationError, match="model mine on m3_yearly: the forecast of series S2 is not finite at step 1"
     ):

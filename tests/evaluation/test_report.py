@@ -1,4 +1,4 @@
-"""The report is one file that any browser shows without a network, whatever figures are missing."""
+"""The report is one file that any browser shows without a network, whatever scores are missing."""
 
 import base64
 import dataclasses
@@ -16,7 +16,7 @@ from fimjax.evaluation.datasets.catalog import dataset_info
 from fimjax.evaluation.datasets.dataset import Dataset
 from fimjax.evaluation.forecasts import INTERVALS, LEVELS, Forecasts
 from fimjax.evaluation.metrics import naive_scales
-from fimjax.evaluation.report import charts, figures
+from fimjax.evaluation.report import charts, scores
 from fimjax.evaluation.report.report import write_report
 
 BAD = "<script>alert('$x$')</script>"
@@ -139,7 +139,7 @@ def test_without_forecasts_their_sections_say_why_they_are_empty(tmp_path, undra
     page = read(tmp_path / "report.html")
     assert page.text.count("This is empty, because no forecasts") == 2 and page.tags.count("img") == 3
     answers = make_answers(datasets=DATASETS[:1])
-    write_report(make_metrics(), answers, [], tmp_path / "report.html", spotlight="sicoum")
+    write_report(make_metrics(), answers, [], tmp_path / "report.html", highlight="sicoum")
     assert "no forecasts of sicoum are at hand" in read(tmp_path / "report.html").text
 
 
@@ -163,7 +163,7 @@ def test_scores_are_relative_to_the_first_reference_that_has_one():
         ("c", "fim", 3.0),
         ("c", "other", 6.0),
     ]
-    relative, references = figures.relative_scores(pd.DataFrame(rows, columns=["dataset", "model", "scrps"]))
+    relative, references = scores.relative_scores(pd.DataFrame(rows, columns=["dataset", "model", "scrps"]))
     assert list(relative.columns) == ["fim", "sicoum", "seasonal_naive", "other"]
     np.testing.assert_array_equal(relative.loc["a"], [0.5, 1, 2, np.nan])
     np.testing.assert_array_equal(relative.loc["b"], [0.25, np.nan, 1, np.nan])
@@ -176,9 +176,9 @@ def test_coverage_is_weighted_by_population_and_time_needs_every_data_set():
     metrics["population"] = [1000, 3000, 1000, 3000]
     metrics["cpu_seconds"] = [1.0, 7.0, 5.0, np.nan]
     metrics["coverage_80"] = [0.6, 0.8, 0.7, np.nan]
-    coverages = figures.mean_coverages(metrics)
+    coverages = scores.mean_coverages(metrics)
     np.testing.assert_allclose(coverages[80], [0.75, 0.7])
-    seconds = figures.seconds_per_thousand(metrics, pd.Index(DATASETS[:2]))
+    seconds = scores.seconds_per_thousand(metrics, pd.Index(DATASETS[:2]))
     assert seconds.to_dict() == {"fim": 20.0}
 
 
@@ -186,8 +186,8 @@ def test_errors_by_step_and_by_series_leave_out_a_scale_of_zero():
     dataset = make_dataset(series=3)
     forecasts, scales = make_forecasts(dataset), np.array([2.0, 0.0, 6.0])
     assert naive_scales(dataset.histories, dataset.info.season)[1] == 0
-    np.testing.assert_allclose(figures.step_errors(dataset, forecasts, scales), (1 / 2 + 3 / 6) / 2)
-    scores = figures.series_scores(dataset, forecasts, scales)
+    np.testing.assert_allclose(scores.step_errors(dataset, forecasts, scales), (1 / 2 + 3 / 6) / 2)
+    scores = scores.series_scores(dataset, forecasts, scales)
     # 1, 2 and 3 too high: of 2 (1 - p) (error + p - 1/2), the mean over p = 0.1, ..., 0.9.
     levels = np.arange(1, 10) / 10
     expected = [np.mean(2 * (1 - levels) * (error + levels - 0.5)) / scale for error, scale in ((1, 2), (3, 6))]
@@ -205,7 +205,7 @@ def test_what_cannot_be_reported_is_named(tmp_path, monkeypatch):
     path, metrics = tmp_path / "other.html", make_metrics()
     with pytest.raises(EvaluationError, match="no column 'scrps'"):
         write_report(metrics.drop(columns="scrps"), {}, [], path)
-    with pytest.raises(EvaluationError, match="fim is twice there on m1_yearly"):
+    with pytest.raises(EvaluationError, match="fim is duplicates there on m1_yearly"):
         write_report(pd.concat([metrics, metrics.head(1)]), {}, [], path)
     dataset = make_dataset()
     other = make_forecasts(dataset.take(np.arange(10)[::-1]))

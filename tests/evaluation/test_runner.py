@@ -11,7 +11,7 @@ from fimjax.evaluation.baselines.statistical import fit_and_forecast
 from fimjax.evaluation.forecasts import interval_indices, read_forecasts, write_forecasts
 from fimjax.evaluation.registry import BenchmarkModel
 from fimjax.evaluation.runner import run_benchmark, to_frame, write_metrics
-from fimjax.evaluation.scoring import METRICS, reference_scores, score
+from fimjax.evaluation.scoring import METRICS, compute_references, score
 from tests.evaluation.examples import Broken, Repeater, make_dataset, make_forecasts
 
 
@@ -25,7 +25,7 @@ def fit(model, dataset):
 
 def test_a_row_has_every_figure_as_the_metrics_have_it():
     dataset = make_dataset("m1_quarterly", series=6)
-    forecasts, by = make_forecasts(dataset), reference_scores(dataset)
+    forecasts, by = make_forecasts(dataset), compute_references(dataset)
     row, _ = score(dataset, forecasts, by)
     assert set(METRICS) < set(row) and not any(name.endswith("_lo") for name in row)
     errors = np.abs(dataset.future - forecasts.point)
@@ -40,14 +40,14 @@ def test_a_row_has_every_figure_as_the_metrics_have_it():
 
 def test_of_naive2_itself_owa_is_one():
     dataset = make_dataset("m1_monthly", series=3, length=60)
-    by = reference_scores(dataset)
+    by = compute_references(dataset)
     forecasts = dataclasses.replace(make_forecasts(dataset), point=by.naive2)
     assert score(dataset, forecasts, by)[0]["owa"] == pytest.approx(1)
 
 
 def test_a_sample_carries_intervals_that_hold_its_figures():
     dataset = make_dataset(series=40, population=1000)
-    row, resampled = score(dataset, make_forecasts(dataset), reference_scores(dataset))
+    row, resampled = score(dataset, make_forecasts(dataset), compute_references(dataset))
     assert resampled["mase"].shape == (1000,)
     for name in METRICS:
         assert row[f"{name}_lo"] <= row[name] <= row[f"{name}_hi"] or name == "coverage_difference"
@@ -56,7 +56,7 @@ def test_a_sample_carries_intervals_that_hold_its_figures():
 
 def test_an_interval_is_as_wide_as_theory_has_it():
     dataset = make_dataset(series=400, population=1000)
-    forecasts, by = make_forecasts(dataset), reference_scores(dataset)
+    forecasts, by = make_forecasts(dataset), compute_references(dataset)
     row, _ = score(dataset, forecasts, by)
     values = metrics.smape(dataset.future, forecasts.point).numerator
     half = 1.96 * values.std() / np.sqrt(400)
@@ -66,14 +66,14 @@ def test_an_interval_is_as_wide_as_theory_has_it():
 def test_series_without_a_scale_are_counted():
     dataset = make_dataset(series=4)
     flat = dataclasses.replace(dataset, histories=[np.ones(12), *dataset.histories[1:]])
-    row, _ = score(flat, make_forecasts(flat), reference_scores(flat))
+    row, _ = score(flat, make_forecasts(flat), compute_references(flat))
     assert row["zero_scales"] == 1 and np.isfinite(row["mase"])
 
 
 def test_every_model_meets_every_data_set(tmp_path):
     datasets = [make_dataset("m3_yearly", series=3), make_dataset("m4_weekly", series=2, length=30)]
-    contenders = [BenchmarkModel("mine", Repeater(), ("m4",)), BenchmarkModel("naive", None)]
-    answers = list(run_benchmark(contenders, iter(datasets), fit, tmp_path))
+    models = [BenchmarkModel("mine", Repeater(), ("m4",)), BenchmarkModel("naive", None)]
+    answers = list(run_benchmark(models, iter(datasets), fit, tmp_path))
     frame = to_frame([answer.row for answer in answers])
     assert list(zip(frame["dataset"], frame["model"], frame["seen"])) == [
         ("m3_yearly", "mine", False),
@@ -100,15 +100,15 @@ def test_the_table_is_written_as_csv_and_json(tmp_path):
 
 def test_an_interrupted_evaluation_goes_on(tmp_path):
     dataset, model = make_dataset(series=3), Repeater(version="1")
-    contender = BenchmarkModel("mine", model)
-    (first,) = run_benchmark([contender], iter([dataset]), fit, tmp_path)
-    (again,) = run_benchmark([contender], iter([dataset]), fit, tmp_path)
+    model = BenchmarkModel("mine", model)
+    (first,) = run_benchmark([model], iter([dataset]), fit, tmp_path)
+    (again,) = run_benchmark([model], iter([dataset]), fit, tmp_path)
     assert model.asked == 1
     assert again.row["scrps"] == pytest.approx(first.row["scrps"], rel=1e-5)
-    list(run_benchmark([contender], iter([make_dataset(series=3, seed=1)]), fit, tmp_path))
+    list(run_benchmark([model], iter([make_dataset(series=3, seed=1)]), fit, tmp_path))
     assert model.asked == 2, "other series are other forecasts"
     model.version = "2"
-    list(run_benchmark([contender], iter([make_dataset(series=3, seed=1)]), fit, tmp_path))
+    list(run_benchmark([model], iter([make_dataset(series=3, seed=1)]), fit, tmp_path))
     assert model.asked == 3, "another version has other forecasts"
 
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from fimjax.evaluation.datasets.catalog import CATALOG
-from fimjax.evaluation.published import FEV, MASE_TABLE, SCRPS_TABLE, has_seen, read_published
+from fimjax.evaluation.published import FEV, MASE_TABLE, SCRPS_TABLE, is_trained_on, read_published
 from fimjax.evaluation.report.agreement import agreement_with_fev, agreement_with_paper
 from fimjax.evaluation.report.tables import FLAG, mase_table, scrps_table, summary
 
@@ -131,7 +131,7 @@ def test_fevs_seasonal_naive_is_compared_by_its_points():
 
 def test_a_whole_competition_counts_as_seen():
     assert (
-        has_seen(("m4",), "m4_daily")
-        and has_seen(("m4_daily",), "m4_daily")
-        and not has_seen(("m4_daily",), "m4_weekly")
+        is_trained_on(("m4",), "m4_daily")
+        and is_trained_on(("m4_daily",), "m4_daily")
+        and not is_trained_on(("m4_daily",), "m4_weekly")
     )

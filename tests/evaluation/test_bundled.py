@@ -6,10 +6,10 @@ import pytest
 
 from fimjax.errors import EvaluationError
 from fimjax.evaluation.baselines import committed
-from fimjax.evaluation.baselines.committed import committed_row, committed_series
+from fimjax.evaluation.baselines.bundled import bundled_row, bundled_series
 from fimjax.evaluation.datasets.sampling import sampling_order, take_sample
 from fimjax.evaluation.forecasts import fingerprint, series_fingerprints
-from fimjax.evaluation.scoring import reference_scores, score
+from fimjax.evaluation.scoring import compute_references, score
 from tests.evaluation.examples import make_dataset, make_forecasts
 
 WHOLE = make_dataset(series=4)
@@ -18,7 +18,7 @@ SAMPLE = take_sample(LARGE, 10)
 
 
 def row(dataset, model):
-    by = reference_scores(dataset)
+    by = compute_references(dataset)
     forecasts = make_forecasts(dataset)
     if model == "seasonal_naive":
         forecasts = dataclasses.replace(forecasts, point=by.last_season)
@@ -39,30 +39,30 @@ def published(monkeypatch):
 
 
 def test_committed_figures_are_of_the_very_same_series():
-    assert committed_row("sicoum", WHOLE, reference_scores(WHOLE))["source"] == "committed"
-    assert committed_row("sicoum", SAMPLE, reference_scores(SAMPLE))["scrps"] == row(SAMPLE, "sicoum")["scrps"]
+    assert bundled_row("sicoum", WHOLE, compute_references(WHOLE))["source"] == "committed"
+    assert bundled_row("sicoum", SAMPLE, compute_references(SAMPLE))["scrps"] == row(SAMPLE, "sicoum")["scrps"]
 
 
 def test_a_copy_with_other_digits_will_do_and_one_with_other_series_will_not():
     digits = dataclasses.replace(WHOLE, histories=[y * (1 + 1e-6) for y in WHOLE.histories])
-    assert committed_row("sicoum", digits, reference_scores(digits))["source"] == "committed, another copy"
+    assert bundled_row("sicoum", digits, compute_references(digits))["source"] == "committed, another copy"
     other = make_dataset(series=4, seed=1)
-    with pytest.raises(EvaluationError, match="the committed figures are of other series"):
-        committed_row("sicoum", other, reference_scores(other))
+    with pytest.raises(EvaluationError, match="the committed scores are of other series"):
+        bundled_row("sicoum", other, compute_references(other))
 
 
 def test_a_sample_of_other_series_will_not_do():
     other = take_sample(LARGE, 10, seed=1)
-    with pytest.raises(EvaluationError, match="the committed figures are of other series"):
-        committed_row("sicoum", other, reference_scores(other))
+    with pytest.raises(EvaluationError, match="the committed scores are of other series"):
+        bundled_row("sicoum", other, compute_references(other))
 
 
 def test_what_is_not_committed_is_named():
-    with pytest.raises(EvaluationError, match=r"no committed figures of 4 series \(there are none\)"):
-        committed_row("auto_ets", WHOLE, reference_scores(WHOLE))
+    with pytest.raises(EvaluationError, match=r"no committed scores of 4 series \(there are none\)"):
+        bundled_row("auto_ets", WHOLE, compute_references(WHOLE))
     seven = take_sample(LARGE, 7)
     with pytest.raises(EvaluationError, match=r"of 7 series \(there are of 10 or 5 series\)"):
-        committed_row("sicoum", seven, reference_scores(seven))
+        bundled_row("sicoum", seven, compute_references(seven))
 
 
 def test_the_committed_sample_is_found_whatever_the_series_are_called():
@@ -70,19 +70,19 @@ def test_the_committed_sample_is_found_whatever_the_series_are_called():
     copy = dataclasses.replace(
         LARGE.take(shuffled), ids=np.array([f"T{i}" for i in range(30)]), categories=np.full(30, "")
     )
-    found = committed_series(copy, ["sicoum", "seasonal_naive"])
+    found = bundled_series(copy, ["sicoum", "seasonal_naive"])
     assert len(found) == 10 and fingerprint(found) == fingerprint(SAMPLE)
-    assert committed_row("sicoum", found, reference_scores(found))["source"] == "committed"
+    assert bundled_row("sicoum", found, compute_references(found))["source"] == "committed"
 
 
 def test_models_meet_on_the_largest_sample_that_all_have():
-    assert len(committed_series(LARGE, ["sicoum"])) == 10
-    assert len(committed_series(LARGE, ["sicoum", "auto_ets"])) == 5
-    assert committed_series(WHOLE, ["sicoum"]) is WHOLE
+    assert len(bundled_series(LARGE, ["sicoum"])) == 10
+    assert len(bundled_series(LARGE, ["sicoum", "auto_ets"])) == 5
+    assert bundled_series(WHOLE, ["sicoum"]) is WHOLE
     with pytest.raises(EvaluationError, match="of seasonal_naive, auto_ets are of the same series"):
-        committed_series(LARGE, ["seasonal_naive", "auto_ets"])
+        bundled_series(LARGE, ["seasonal_naive", "auto_ets"])
 
 
 def test_a_copy_without_the_sampled_series_is_refused():
-    with pytest.raises(EvaluationError, match="of the 10 series of the committed figures, this copy has 0"):
-        committed_series(make_dataset("m4_yearly", series=30, seed=5), ["sicoum"])
+    with pytest.raises(EvaluationError, match="of the 10 series of the committed scores, this copy has 0"):
+        bundled_series(make_dataset("m4_yearly", series=30, seed=5), ["sicoum"])
