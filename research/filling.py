@@ -105,9 +105,7 @@ def _read_window(
     low, high = noisy[observed].min(), noisy[observed].max()
     if missing.any() and high > low:
         parts = (noisy[observed], noisy[missing], clean[missing], out[missing])
-        values, *targets = (
-            (x - low) / (high - low) for x in (noisy[observed], noisy[missing], clean[missing], out[missing])
-        )
+        values, *targets = ((x - low) / (high - low) for x in parts)
         yield Window(times[observed], values, times[missing], *targets)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from fimjax.checkpoints.pretrained import load_pretrained, save_pretrained
 from fimjax.config import Config
+from fimjax.models import model_name
 from research import bundle as module
 from research.bundle import LOGS, WEIGHTS, bundle, log_path, read_lineage
 from tests.examples import RICH_LOCAL, with_params
@@ -52,7 +53,7 @@ def test_weights_have_the_parameters_and_the_lineage_of_both_stages(runs, tmp_pa
     assert config == expected
     chex.assert_trees_all_equal(params, expected_params)
     local, fim = about["lineage"]
-    assert (local["model"], local["seed"], local["parents"]) == ("FIM-l", 7, [])
+    assert (local["model"], local["seed"], local["parents"]) == (model_name(RICH_LOCAL), 7, [])
     assert (fim["model"], fim["seed"], fim["parents"]) == ("FIM", 3, [1])
     assert fim["steps"] == 3 and fim["series"] == 3 * 16 and fim["minutes"] == 1.6  # 48 series at 0.5 a second
     assert fim["checkpoint_step"] == 2 and fim["validation_loss"] == 0.25
