@@ -242,9 +242,8 @@ def main() -> None:
             some += peer_programs(size, config, sample, arguments.compile)
         samplers.append(sampler(size, config, series))
         timed = [*some, samplers[-1], peak]
-        for i, seconds in time_in_turns(
-            {i: (x.run, x.steps) for i, x in enumerate(timed)}, arguments.repetitions
-        ).items():
+        runs = {i: (x.run, x.steps) for i, x in enumerate(timed)}
+        for i, seconds in time_in_turns(runs, arguments.repetitions).items():
             timed[i].seconds += seconds
         log(f"{size}: measured")
         programs += [dataclasses.replace(x, run=None) for x in some]  # frees their memory

@@ -11,7 +11,6 @@ from configs import paper_fim, paper_fim_local
 from fimjax.config import Config, FIMConfig
 from fimjax.errors import ConfigError
 from fimjax.models import build_model, count_params, fim, init_params
-from fimjax.nn import statistics
 from fimjax.prior.sampler import Sample
 from fimjax.training.losses import fold_windows, interpolate, make_loss, target_window
 from fimjax.training.optim import frozen_parts, make_schedule, split_params
@@ -185,9 +184,8 @@ def test_numbers_of_parameters_at_full_size():
     assert count(models["paper_fim"]) - count(models["paper_fim"].local) == 27_456_256
 
 
-def test_constants_agree():
+def test_the_narrowest_window_agrees():
     assert torch_models.NARROWEST_WINDOW == fim.NARROWEST_WINDOW
-    assert (torch_models.STATISTICS, torch_models.CLIP) == (statistics.STATISTICS, statistics.CLIP)
 
 
 def count(model) -> int:
