@@ -1,4 +1,4 @@
-"""Evaluate forecasters: `python evaluate.py --models fim=runs/tiny/fim,seasonal_naive,sicoum --datasets m3_yearly`."""
+"""Evaluate forecasters, as `fimjax evaluate` does: `python evaluate.py --models fim,seasonal_naive --datasets m3`."""
 
 import sys
 
@@ -8,4 +8,4 @@ except ModuleNotFoundError as error:
     sys.exit(f"evaluate.py: {error.name} is missing: pip install 'fimjax[evaluation]'")
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(prog="evaluate.py"))

@@ -1,1 +1,1 @@
-"""Speed and memory of fimjax, side by side with its peers."""
+"""Speed, memory and accuracy of fimjax next to its peers."""

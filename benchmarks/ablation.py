@@ -1,11 +1,11 @@
-"""What each family of the prior buys: the same small network with each family left out, and with each alone.
+"""What does each family of the prior contribute? One small network is trained without each family, and with each alone.
 
-`python -m benchmarks.ablation --train runs/ablation` trains them, one core each, and keeps how they forecast the
-training parts of M1 and M4 (`research.development`); it goes on where it was stopped. `python -m
-benchmarks.ablation` prints the table from the committed figures, and `--picture` draws it.
+`python -m benchmarks.ablation --train runs/ablation` trains the variants, one per core, and stores their backtests in
+the training parts of M1 and M4 (`research.development`); it continues where it stopped. `python -m benchmarks.ablation`
+prints the table from the stored results, and `--picture` draws it.
 
-The network is N-BEATS of `configs/small_nbeats.py`, which trains fastest of those in the race. The whole prior is
-trained with several seeds: differences smaller than theirs say nothing.
+The network is N-BEATS of `configs/small_nbeats.py`, the fastest to train. The whole prior is trained with several
+seeds, because differences smaller than theirs mean nothing.
 """
 
 import argparse
@@ -30,7 +30,7 @@ from fimjax.files import replacing
 RESULTS = Path(__file__).parent / "results" / "ablation.csv"
 CONFIG, STEPS, SEEDS = "configs/small_nbeats.py", 1_500, 3
 SAMPLE = 250
-"""Series of each data set that are forecast."""
+"""Series of each data set."""
 
 FULL = "the whole prior"
 FAMILIES = tuple(field.name for field in dataclasses.fields(PriorWeights))
@@ -53,7 +53,7 @@ class Variant:
         return f"{self.kind or 'full'}-{self.family.replace(' ', '_')}-{self.seed}"
 
     def overrides(self) -> list[str]:
-        """The settings that make it, as train.py takes them."""
+        """The arguments of train.py for this prior."""
         changed = {"without": [self.family], "alone": [f for f in FAMILIES if f != self.family]}.get(self.kind, [])
         pairs = [(f"--prior.weights.{family.replace('_', '-')}", "0") for family in changed if WEIGHTS[family]]
         if self.kind == "alone":
@@ -62,7 +62,7 @@ class Variant:
 
 
 def variants() -> list[Variant]:
-    """All that are trained: the whole prior first, for that is what the others are held against."""
+    """All variants; the whole prior, with which the others are compared, comes first."""
     return (
         [Variant(FULL, "", seed) for seed in range(SEEDS)]
         + [Variant(family, "without") for family in FAMILIES if WEIGHTS[family]]
@@ -71,14 +71,14 @@ def variants() -> list[Variant]:
 
 
 def train(variant: Variant, folder: Path, steps: int, core: int) -> None:
-    """Trains a variant on one core; goes on from its last checkpoint."""
+    """Trains a variant on one core; continues from its last checkpoint."""
     command = [sys.executable, "train.py", "--config", CONFIG, "--run", str(folder), "--resume", "--no-picture"]
     command += ["--training.steps", str(steps), "--training.validate-every", str(steps), *variant.overrides()]
     _run(command, folder, core)
 
 
 def evaluate(folder: Path, core: int) -> pd.DataFrame:
-    """How a run forecasts the training parts of M1 and M4."""
+    """Backtests a run in the training parts of M1 and M4."""
     table = folder / "development.csv"
     command = [sys.executable, "-m", "research.development", "--model", str(folder), "--sample", str(SAMPLE)]
     _run([*command, "--output", str(table)], folder, core)
@@ -94,12 +94,12 @@ def _run(command: list[str], folder: Path, core: int) -> None:
             command, cwd=ROOT, stdout=log, stderr=log, check=False, preexec_fn=lambda: os.sched_setaffinity(0, own)
         )
     if done.returncode:
-        raise RuntimeError(f"{folder.name} failed; {log.name} says why")
+        raise RuntimeError(f"{folder.name} failed; see {log.name}")
 
 
 def train_all(folder: Path, steps: int) -> None:
-    """Trains and measures what is not in the results yet, one variant a core at a time."""
-    there = set(read_results()["variant"]) if RESULTS.is_file() else set()
+    """Trains and evaluates the variants that have no results yet, one per core."""
+    finished = set(read_results()["variant"]) if RESULTS.is_file() else set()
     cores: queue.Queue[int] = queue.Queue()
     workers = len(os.sched_getaffinity(0))
     for core in range(workers):
@@ -114,7 +114,7 @@ def train_all(folder: Path, steps: int) -> None:
         finally:
             cores.put(core)
 
-    todo = [variant for variant in variants() if variant.name not in there]
+    todo = [variant for variant in variants() if variant.name not in finished]
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         for future in concurrent.futures.as_completed([pool.submit(work, variant) for variant in todo]):
             variant, found = future.result()
@@ -123,7 +123,7 @@ def train_all(folder: Path, steps: int) -> None:
 
 
 def keep(rows: pd.DataFrame) -> None:
-    """Adds rows to the committed results."""
+    """Adds rows to the stored results."""
     columns = ["variant", *KEY, "dataset", "sCRPS/SNaive", "MASE/SNaive", "coverage 80"]
     earlier = [read_results()] if RESULTS.is_file() else []
     with replacing(RESULTS) as scratch:
@@ -135,9 +135,9 @@ def read_results() -> pd.DataFrame:
 
 
 def score(rows: pd.DataFrame) -> pd.Series:
-    """What the figures of a run come to over the data sets."""
+    """Means of a run's scores over the data sets."""
     means = geometric_mean(rows[["sCRPS/SNaive", "MASE/SNaive"]], axis=0)
-    means["off 80 %"] = (rows["coverage 80"] - 0.8).abs().mean()
+    means["coverage error 80 %"] = (rows["coverage 80"] - 0.8).abs().mean()
     return means
 
 
@@ -148,42 +148,42 @@ def summarise(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_family(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row a family: its weight, sCRPS and MASE without it and with it alone, and what the lack of it costs."""
+    """One row a family: its weight, scores without it and with it alone, and the increase of sCRPS without it."""
     full = runs[runs["kind"] == ""]
-    base = full[["sCRPS/SNaive", "MASE/SNaive", "off 80 %"]].mean()
+    base = full[["sCRPS/SNaive", "MASE/SNaive", "coverage error 80 %"]].mean()
     table = pd.DataFrame(index=pd.Index(FAMILIES, name="family"))
     table["weight"] = [f"{WEIGHTS[family]:g}" for family in FAMILIES]
     for kind in ("without", "alone"):
         part = runs[runs["kind"] == kind].set_index("family").reindex(FAMILIES)
         for column in base.index:
             table[f"{kind}: {column}"] = part[column]
-    table["cost of its lack"] = table["without: sCRPS/SNaive"] / base["sCRPS/SNaive"] - 1
-    return table.sort_values("cost of its lack", ascending=False)
+    table["sCRPS change without it"] = table["without: sCRPS/SNaive"] / base["sCRPS/SNaive"] - 1
+    return table.sort_values("sCRPS change without it", ascending=False)
 
 
 def report(results: pd.DataFrame) -> str:
-    """The table, and above it the whole prior's figures with the spread of its seeds."""
+    """The table, after the scores of the whole prior with the spread over its seeds."""
     runs = summarise(results)
     full = runs[runs["kind"] == ""]
-    lines = [f"{FULL}, {len(full)} seeds (least to greatest):"]
-    for column in ("sCRPS/SNaive", "MASE/SNaive", "off 80 %"):
+    lines = [f"{FULL}, {len(full)} seeds (lowest to highest):"]
+    for column in ("sCRPS/SNaive", "MASE/SNaive", "coverage error 80 %"):
         lines.append(f"- {column} {full[column].mean():.4f} ({full[column].min():.4f} to {full[column].max():.4f})")
     table = by_family(runs)
-    cost = table["cost of its lack"].map(lambda x: "" if np.isnan(x) else f"{100 * x:+.1f} %")
-    text = table.drop(columns=["weight", "cost of its lack"]).map(lambda x: "" if np.isnan(x) else f"{x:.3f}")
+    cost = table["sCRPS change without it"].map(lambda x: "" if np.isnan(x) else f"{100 * x:+.1f} %")
+    text = table.drop(columns=["weight", "sCRPS change without it"]).map(lambda x: "" if np.isnan(x) else f"{x:.3f}")
     text.insert(0, "weight", table["weight"])
-    text["cost of its lack"] = cost
+    text["sCRPS change without it"] = cost
     text = text.reset_index()
     return "\n".join(lines) + "\n\n" + layout(list(text.columns), text.values.tolist())
 
 
 def without_hourly(results: pd.DataFrame) -> pd.DataFrame:
-    """The results but for M4's hourly series, on which no run so short comes near the last season repeated."""
+    """The results without M4's hourly series, on which such short runs are far behind the seasonal naive forecast."""
     return results[results["dataset"] != "m4_hourly"]
 
 
 def draw(results: pd.DataFrame, picture: Path) -> None:
-    """sCRPS without each family and with it alone, beside the whole prior's and the spread of its seeds."""
+    """Draws sCRPS without each family and with it alone, with the range of the whole prior's seeds."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
@@ -193,7 +193,7 @@ def draw(results: pd.DataFrame, picture: Path) -> None:
     without, alone = figure.subplots(1, 2, sharey=True)
     for axes, kind, title in ((without, "without", "left out"), (alone, "alone", "alone")):
         axes.axvspan(full.min(), full.max(), color="#0072b2", alpha=0.2, linewidth=0)
-        axes.axvline(full.mean(), color="#0072b2", linewidth=1, label="the whole prior, and the spread of its seeds")
+        axes.axvline(full.mean(), color="#0072b2", linewidth=1, label="whole prior, range over seeds")
         axes.scatter(table[f"{kind}: sCRPS/SNaive"], np.arange(len(table)), color="#d55e00", zorder=3)
         axes.set_title(f"each family {title}", loc="left", fontsize="medium")
         axes.grid(axis="y", color="#d8dee4")
@@ -204,22 +204,22 @@ def draw(results: pd.DataFrame, picture: Path) -> None:
     alone.xaxis.set_major_formatter("{x:g}")
     alone.xaxis.set_minor_locator(NullLocator())
     without.xaxis.set_major_locator(MaxNLocator(5))
-    figure.supxlabel("sCRPS / that of the last season repeated, hourly series left out", fontsize="medium")
+    figure.supxlabel("sCRPS / SeasonalNaive, without hourly series", fontsize="medium")
     figure.legend(*without.get_legend_handles_labels(), loc="outside upper center", fontsize="small", frameon=False)
     figure.savefig(picture, dpi=110)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--train", type=Path, help="folder for the runs: train and measure what is not there yet")
+    parser.add_argument("--train", type=Path, help="folder for the runs; variants without results are trained")
     parser.add_argument("--steps", type=int, default=STEPS, help=f"optimiser steps of each run (default: {STEPS:,})")
-    parser.add_argument("--picture", type=Path, help="where to draw the table (needs matplotlib)")
+    parser.add_argument("--picture", type=Path, help="PNG file for a chart of the table (needs matplotlib)")
     arguments = parser.parse_args()
     try:
         if arguments.train:
             train_all(arguments.train.absolute(), arguments.steps)
         results = read_results()
-        print(f"{report(results)}\n\nHourly series left out, {report(without_hourly(results))}")
+        print(f"{report(results)}\n\nWithout hourly series, {report(without_hourly(results))}")
         if arguments.picture:
             draw(without_hourly(results), arguments.picture)
     except (OSError, RuntimeError) as error:

@@ -1,4 +1,4 @@
-"""fimjax's training step and forward pass on a given batch, one device for each core."""
+"""fimjax's training step and forward pass on a given batch, on one or more devices."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from benchmarks.products import product_flops
+from benchmarks.flops import matmul_flops
 from fimjax.config import Config, FIMConfig
 from fimjax.models import build_model, init_params
 from fimjax.prior.sampler import Sample
@@ -20,28 +20,28 @@ from fimjax.training.step import TrainState, init_state, make_total_gradient, ma
 
 @dataclasses.dataclass(frozen=True)
 class Program:
-    """Something to be timed."""
+    """A compiled program to time."""
 
-    run: Callable[[], Any]  # returns when it is done
+    run: Callable[[], Any]  # blocks until it is done
     steps: int  # in one run
-    flops: float  # of the products in one step, on all devices, counted over packed rows
-    compiled: Any  # what XLA made of it, with its estimates
+    flops: float  # of the matrix products in one step on all devices; packed rows count
+    compiled: Any  # XLA's executable, with its estimates
 
 
 def with_all_slots(config: Config) -> Config:
-    """The same run without packing: every layer works on empty slots as well, as PyTorch's do."""
+    """The same config without packing: layers also process empty slots, as PyTorch does."""
     return dataclasses.replace(
         config, training=dataclasses.replace(config.training, point_capacity=1.0, query_capacity=1.0)
     )
 
 
-def share_out(sample: Sample, devices: int) -> Sample:
-    """A batch cut into one part for each device."""
+def split_batch(sample: Sample, devices: int) -> Sample:
+    """Splits a batch into one part per device."""
     return jax.tree.map(lambda x: x.reshape(devices, -1, *x.shape[1:]), sample)
 
 
 def make_step(config: Config, sample: Sample, devices: Sequence[jax.Device], repeated: int) -> Program:
-    """Loss, gradient, clipping, AdamW and running average on one batch, `repeated` times in a call, as in training."""
+    """Loss, gradient, clipping, optimiser and running average on one batch, `repeated` times per call."""
     model = build_model(config.model, compute_as(config.training))
     total_gradient, update = make_total_gradient(config, model), make_update(config)
 
@@ -52,10 +52,10 @@ def make_step(config: Config, sample: Sample, devices: Sequence[jax.Device], rep
         return jax.lax.fori_loop(0, repeated, lambda _, state: step(state, sample), state)
 
     params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
-    states, samples = [replicate(init_state(config, params), devices)], share_out(sample, len(devices))
+    states, samples = [replicate(init_state(config, params), devices)], split_batch(sample, len(devices))
     compiled = jax.pmap(steps, axis_name=AXIS, devices=devices, donate_argnums=0).lower(states[0], samples).compile()
     one = jax.tree.map(lambda x: x[0], samples)
-    flops = len(samples.season) * product_flops(total_gradient, params, one)
+    flops = len(samples.season) * matmul_flops(total_gradient, params, one)
 
     def run() -> None:
         states.append(jax.block_until_ready(compiled(states.pop(), samples)))
@@ -64,7 +64,7 @@ def make_step(config: Config, sample: Sample, devices: Sequence[jax.Device], rep
 
 
 def make_forward(config: Config, sample: Sample, devices: Sequence[jax.Device]) -> Program:
-    """The model's answer for the target window (FIM) or for all windows (FIM-l)."""
+    """The model's output for the target window (FIM) or for all windows (FIM-l)."""
     model = build_model(config.model, compute_as(config.training))
     training = config.training
 
@@ -78,21 +78,21 @@ def make_forward(config: Config, sample: Sample, devices: Sequence[jax.Device]) 
 
     masks = zip(points_and_questions(model, sample), (training.point_capacity, training.query_capacity))
     if jnp.max(assign_microbatches([(mask, room) for mask, room in masks if mask is not None])) > 0:
-        raise ValueError("the batch has more points than there is room for: a forward pass would leave some out")
+        raise ValueError("the batch has more points than the capacity: a forward pass would leave some out")
     params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
-    copies, samples = replicate(params, devices), share_out(sample, len(devices))
+    copies, samples = replicate(params, devices), split_batch(sample, len(devices))
     compiled = jax.pmap(forward, axis_name=AXIS, devices=devices).lower(copies, samples).compile()
     one = jax.tree.map(lambda x: x[0], samples)
-    flops = len(samples.season) * product_flops(forward, params, one)
+    flops = len(samples.season) * matmul_flops(forward, params, one)
     return Program(lambda: jax.block_until_ready(compiled(copies, samples)), 1, flops, compiled)
 
 
 def peak_memory(program: Program) -> int:
-    """Bytes that a program needs on one device: its inputs, outputs and all in between."""
+    """Bytes that a program needs on one device: inputs, outputs and intermediate values."""
     use = program.compiled.memory_analysis()
     return use.argument_size_in_bytes + use.temp_size_in_bytes + use.output_size_in_bytes - use.alias_size_in_bytes
 
 
 def bytes_moved(program: Program) -> float:
-    """XLA's own estimate of the bytes that one step reads and writes on one device."""
+    """XLA's estimate of the bytes that one step reads and writes on one device."""
     return float(program.compiled.cost_analysis().get("bytes accessed", jnp.nan))

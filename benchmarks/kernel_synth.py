@@ -1,15 +1,15 @@
-"""KernelSynth, the peer of the prior: Gaussian processes whose kernels are composed at random.
+"""KernelSynth, the peer of the prior: Gaussian processes with randomly composed kernels.
 
-Ansari et al., "Chronos: Learning the Language of Time Series" (2024), algorithm 2: one to five kernels from a bank,
-folded by sums and products, and a path by factorising the covariance of all points. Two forms of it:
+Ansari et al., "Chronos: Learning the Language of Time Series" (2024), algorithm 2: one to five kernels from a bank are
+joined by sums and products, and a path is drawn by factorising the covariance of all points. There are two forms:
 
 - `draw_published` does as the authors do: scikit-learn evaluates the kernels and factorises by singular values.
-- `draw_lean` is as fast as we could make it without changing what is drawn, in NumPy and SciPy: the bank is evaluated
-  once, and a Cholesky factor is taken in place. One series at a time, for a covariance that stays in the processor's
-  cache is worth more than a batch of them. In double precision: in single, smooth kernels have no Cholesky factor until
-  noise of half a hundredth of their deviation is added.
+- `draw_lean` draws the same as fast as we could make it in NumPy and SciPy: the bank is evaluated once, and a Cholesky
+  factor is computed in place. It draws one series at a time, because a covariance that stays in the processor's cache
+  is worth more than a batch. It uses double precision, because in single precision smooth kernels have no Cholesky
+  factor without noise of 0.5 % of their standard deviation.
 
-Nothing here imports scikit-learn before it is asked to.
+scikit-learn is imported only when it is needed.
 """
 
 import functools
@@ -22,9 +22,9 @@ from scipy import linalg
 
 MAX_KERNELS = 5
 PERIODS = (24, 48, 96, 168, 336, 672, 7, 14, 30, 60, 365, 730, 4, 26, 52, 4, 6, 12, 4, 40, 10)
-"""Of the periodic kernels, in points: calendar cycles from a quarter of an hour to a year, some of them in several."""
+"""Periods of the periodic kernels in points: calendar cycles from a quarter of an hour to a year."""
 JITTER = 1e-10
-"""Added to the variance, in units of its mean, for Cholesky's sake: a hundred thousandth of the deviation."""
+"""Added to the variance, in units of its mean, so that Cholesky succeeds: 1e-5 of the standard deviation."""
 
 Term = TypeVar("Term")
 
@@ -52,31 +52,31 @@ PARAMETERS = {
     "WhiteKernel": "noise_level",
     "ConstantKernel": "constant_value",
 }
-"""What scikit-learn calls the parameter of each."""
+"""Name of each kernel's parameter in scikit-learn."""
 
 
 class Recipe(NamedTuple):
-    """Which kernels a series is made of, and how."""
+    """The kernels of a series and how they are joined."""
 
     places: list[int]  # in the bank
     are_products: list[bool]  # how the second, the third, ... joins those before it
 
 
 def draw_recipe(rng: np.random.Generator) -> Recipe:
-    """One to MAX_KERNELS kernels, repetitions allowed, joined by a sum or a product with equal chance."""
+    """Draws one to MAX_KERNELS kernels with replacement, joined by sums or products with equal probability."""
     count = int(rng.integers(1, MAX_KERNELS + 1))
     return Recipe(rng.integers(len(BANK), size=count).tolist(), (rng.random(count - 1) < 0.5).tolist())
 
 
 def compose(recipe: Recipe, terms: Sequence[Term]) -> Term:
-    """The recipe folded from left to right, of one term for each entry of the bank: a covariance or a kernel."""
+    """Folds a recipe from left to right; a term is the covariance or the kernel of an entry of the bank."""
     first, *others = (terms[place] for place in recipe.places)
     join = lambda a, b: a * b[0] if b[1] else a + b[0]
     return functools.reduce(join, zip(others, recipe.are_products), first)
 
 
 def grid(n: int) -> np.ndarray:
-    """The points [n], from 0 to 1 whatever their number."""
+    """n points from 0 to 1: [n]."""
     return np.linspace(0.0, 1.0, n)
 
 
@@ -107,7 +107,7 @@ def bank_covariances(n: int) -> np.ndarray:
 
 
 def compose_covariance(recipe: Recipe, n: int) -> np.ndarray:
-    """Covariance [n, n] of a recipe, with its jitter, in an array that may be overwritten."""
+    """Covariance [n, n] of a recipe, with jitter, in an array that may be overwritten."""
     bank_KNN = bank_covariances(n)
     composed_NN = bank_KNN[recipe.places[0]].copy()
     # What `compose` does, without an array for each term.
@@ -126,7 +126,7 @@ def draw_path(covariance_NN: np.ndarray, rng: np.random.Generator) -> np.ndarray
 
 
 def draw_lean(seed: Sequence[int], series: int, n: int) -> np.ndarray:
-    """So many series [series, n]."""
+    """Draws series [series, n]."""
     rng = np.random.default_rng(seed)
     return np.stack([draw_path(compose_covariance(draw_recipe(rng), n), rng) for _ in range(series)])
 
@@ -140,7 +140,7 @@ def as_scikit_learn(kernel: Kernel, n: int) -> Any:
 
 
 def draw_published(seed: Sequence[int], n: int) -> np.ndarray:
-    """One series [n]."""
+    """Draws one series [n]."""
     from sklearn.gaussian_process import GaussianProcessRegressor
 
     rng = np.random.default_rng(seed)
@@ -157,7 +157,7 @@ def draw_published(seed: Sequence[int], n: int) -> np.ndarray:
 
 
 def lean_sampler(series: int, n: int, processes: int) -> Callable[[int], np.ndarray]:
-    """From a seed to series [series, n], shared out evenly among processes of one thread each."""
+    """Draws series [series, n] from a seed, divided evenly among single-threaded processes."""
     from joblib import Parallel, delayed
 
     shares = [len(share) for share in np.array_split(np.arange(series), processes)]
@@ -166,7 +166,7 @@ def lean_sampler(series: int, n: int, processes: int) -> Callable[[int], np.ndar
 
 
 def published_sampler(series: int, n: int, processes: int) -> Callable[[int], np.ndarray]:
-    """From a seed to series [series, n], one task a series for processes of one thread each."""
+    """Draws series [series, n] from a seed, one task per series, in single-threaded processes."""
     from joblib import Parallel, delayed
 
     parallel = Parallel(n_jobs=processes)

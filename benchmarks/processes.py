@@ -1,4 +1,4 @@
-"""Fresh processes that measure, and the memory that a process takes."""
+"""Fresh processes for measurements, and the memory of a process."""
 
 import contextlib
 import ctypes
@@ -13,21 +13,21 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 CACHES = ("FIMJAX_CACHE", "NUMBA_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
-"""Where contenders keep what they compile."""
+"""Environment variables with the folders of compiled programs."""
 UNSET = ("JAX_COMPILATION_CACHE_DIR", "JAX_ENABLE_COMPILATION_CACHE")
-"""What would overrule the cache under test."""
+"""Environment variables that would override the cache under test."""
 
 
-class Worker(contextlib.AbstractContextManager):
-    """A fresh process of benchmarks.worker, which does tasks one after the other until it is closed."""
+class MeasuredProcess(contextlib.AbstractContextManager):
+    """A fresh process of benchmarks.tasks that does tasks one after the other until it is closed."""
 
     def __init__(self, cache: Path):
-        """Starts it with all caches of compiled programs in one folder."""
+        """Starts the process with all caches of compiled programs in one folder."""
         kept = {name: value for name, value in os.environ.items() if name not in UNSET}
         environment = kept | {name: str(cache) for name in CACHES} | {"HF_HUB_OFFLINE": "1", "NIXTLA_NUMBA_CACHE": "1"}
         self._errors = tempfile.TemporaryFile("w+")
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker"],
+            [sys.executable, "-m", "benchmarks.tasks"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -36,16 +36,16 @@ class Worker(contextlib.AbstractContextManager):
             env=environment,
         )
 
-    def ask(self, task: str, **settings: Any) -> Any:
-        """What the process answers to a task of benchmarks.worker."""
-        with contextlib.suppress(BrokenPipeError):  # then it answers nothing, and says why
+    def run(self, task: str, **settings: Any) -> Any:
+        """Runs a task of benchmarks.tasks and returns its result."""
+        with contextlib.suppress(BrokenPipeError):  # then there is no result, and stderr says why
             print(json.dumps({"task": task, **settings}), file=self._process.stdin, flush=True)
-        answer = self._process.stdout.readline()
-        if not answer:
+        result = self._process.stdout.readline()
+        if not result:
             code = self._process.wait()
             self._errors.seek(0)
             raise RuntimeError(f"{task} of {settings} ended with code {code}:\n{self._errors.read()[-4000:]}")
-        return json.loads(answer)
+        return json.loads(result)
 
     def __exit__(self, *_: Any) -> None:
         self._process.stdin.close()
@@ -59,19 +59,19 @@ class Worker(contextlib.AbstractContextManager):
 
 
 def resident() -> int:
-    """Bytes of memory that this process takes now, after what it no longer needs is given back."""
+    """Resident memory of this process in bytes, after garbage is returned to the system."""
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
     return _status("VmRSS")
 
 
 def peak() -> int:
-    """The most bytes that this process has taken since its start or the last `reset_peak`."""
+    """Peak resident memory in bytes since the start of the process or the last `reset_peak`."""
     return _status("VmHWM")
 
 
 def reset_peak() -> None:
-    """Forgets the peak so far, such as that of making the input (Linux, proc(5): clear_refs)."""
+    """Resets the peak (Linux, proc(5): clear_refs)."""
     Path("/proc/self/clear_refs").write_text("5")
 
 

@@ -1,7 +1,7 @@
-"""Where a training step's time goes: `python -m benchmarks.profile_step`, on one device at the shipped size.
+"""Which operations take the time of a training step? `python -m benchmarks.profile_step`, on one device.
 
-Each operation that XLA runs is timed by JAX's profiler, and summed up by what it is: products of dense layers, products
-inside attention, reductions, and all the rest, element by element. "All slots" is the step without packing.
+JAX's profiler times each operation that XLA runs. The table sums them by kind: products of dense layers and inside
+attention, reductions, data movement and element-wise operations. "All slots" is the step without packing.
 """
 
 import collections
@@ -29,7 +29,7 @@ DENSE, INSIDE, REDUCTIONS, MOVES, REST = (
     "products inside attention",
     "reductions",
     "gathers, copies, transposes",
-    "element by element",
+    "element-wise",
 )
 
 
@@ -38,11 +38,11 @@ class Arguments:
     """Print the time of a training step by kind of operation."""
 
     series: int = 32
-    """Series of the step, which one device has in training on two cores."""
+    """Series per step; 32 is what one of two devices has in training."""
 
 
 def kind_of(operation: str) -> str:
-    """What an operation of the compiled program does, from its text: name, shape, operands and the source's name."""
+    """Classifies an operation of the compiled program by its text."""
     name = (re.findall(r'op_name="([^"]*)"', operation) or [""])[-1]
     last = name.rsplit("/", 1)[-1]
     if " dot(" in operation or "dot_general" in last or "__ynn_fusion" in operation and "reduce" not in last:
@@ -61,7 +61,7 @@ def profile(config: Config, sample: Sample) -> tuple[dict[str, float], float]:
     gradient = make_total_gradient(config, model)
 
     def several(params: Any, sample: Sample) -> Any:
-        # Several in one call, as in training: the first one alone pays for the memory.
+        # Several per call, as in training, because the first one allocates the memory.
         step = lambda _, params: jax.tree.map(lambda p, g: p - 1e-6 * g, params, gradient(params, sample)[2])
         return jax.lax.fori_loop(0, REPEATED, step, params)
 
@@ -89,7 +89,7 @@ def main() -> None:
     ours, slots = (profile(x, sample) for x in (config, with_all_slots(config)))
     kinds = (DENSE, INSIDE, REDUCTIONS, MOVES, REST)
     rows = [[kind, *(f"{found.get(kind, 0.0):.1f}" for found, _ in (slots, ours))] for kind in kinds]
-    rows.append(["in all", *(f"{sum(found.values()):.1f}" for found, _ in (slots, ours))])
+    rows.append(["total", *(f"{sum(found.values()):.1f}" for found, _ in (slots, ours))])
     rows.append(["GB moved", *(f"{moved:.2f}" for _, moved in (slots, ours))])
     print(layout([f"ms of a gradient of {arguments.series} series", "all slots", "packed"], rows))
 

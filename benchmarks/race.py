@@ -1,12 +1,12 @@
-"""FIM beside NBEATS, MQCNN, PatchTST and Chronos-Bolt: one prior, one trainer, one size, twenty minutes each.
+"""FIM, N-BEATS, MQCNN, PatchTST and Chronos-Bolt with one prior, one trainer, one size and twenty minutes each.
 
-`make race` trains them all, forecasts every series of every data set and keeps what came of it:
+`make race` trains them all, forecasts every series of every data set and stores the results:
 
     python evaluate.py --models runs/race/fim-0,...,seasonal_naive --datasets all --out runs/race/results
     python -m benchmarks.race --runs runs/race --metrics runs/race/results/metrics.csv
 
-`python -m benchmarks.race` prints the paper's tables 1 and 4 with these networks' columns, from the committed figures.
-A run's folder is called after its network and its seed: fim-0, patchtst-2.
+`python -m benchmarks.race` prints the paper's tables 1 and 4 with these networks from the stored results. The folder of
+a run has the name of its network and its seed: fim-0, patchtst-2.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import pandas as pd
 
 from benchmarks.table import layout
 from fimjax.evaluation.published import STATISTICAL, read_published
-from fimjax.evaluation.report.comparison import verdict
+from fimjax.evaluation.report.comparison import compare_with_published
 from fimjax.evaluation.report.tables import mase_table, scrps_table
 from fimjax.files import replacing
 
@@ -27,27 +27,27 @@ RESULTS = Path(__file__).parent / "results"
 METRICS, RUNS = RESULTS / "race.csv", RESULTS / "race_runs.csv"
 
 NAMES = {"fim": "FIM", "nbeats": "NBEATS", "mqcnn": "MQCNN", "patchtst": "PatchTST", "chronos_bolt": "Chronos-Bolt"}
-"""By the names of their configs and runs, in the order of the tables."""
+"""Names in the tables by names of configs and runs, in the order of the tables."""
 
 STATISTICAL_MODELS = ("seasonal_naive", "auto_arima", "auto_ets", "auto_ces", "dynamic_optimized_theta", "sicoum")
 
-FIGURES = ("scrps", "nd", "mase", "mase_pooled", "mase_pooled_naive", "smape", "coverage_80", "coverage_95")
-COUNTS = ("series", "population", "seen")
+SCORES = ("scrps", "nd", "mase", "mase_pooled", "mase_pooled_naive", "smape", "coverage_80", "coverage_95")
+COUNTS = ("series", "population", "trained_on")
 
 UNDISTURBED = 0.75
-"""Quantile of a run's logged rates that is taken for its rate: what else a machine does only slows a run down."""
+"""Quantile of a run's logged speeds that counts as its speed, because other load only slows a run down."""
 
 
 def split_name(run: str) -> tuple[str, int]:
-    """Network and seed of a run called fim-0."""
+    """Network and seed from the name of a run, such as fim-0."""
     network, _, seed = run.rpartition("-")
     if network not in NAMES or not seed.isdigit():
-        raise ValueError(f"run {run!r}: not one of {', '.join(NAMES)} with a seed, as in fim-0")
+        raise ValueError(f"run {run!r}: its name is not one of {', '.join(NAMES)} with a seed, such as fim-0")
     return network, int(seed)
 
 
 def read_run(folder: Path) -> dict[str, object]:
-    """What a finished run's config and log tell of it."""
+    """Reads size, steps, speed and validation error of a finished run."""
     network, seed = split_name(folder.name)
     config = json.loads((folder / "config.json").read_text())
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
@@ -71,8 +71,8 @@ def read_run(folder: Path) -> dict[str, object]:
 
 
 def count_parameters(folder: Path) -> int:
-    """Numbers that a run has learned."""
-    # Here, for JAX takes seconds to import, and printing does without.
+    """Number of parameters of a run."""
+    # Imported here because JAX takes seconds to import and printing does not need it.
     import jax
 
     from fimjax.forecaster import Forecaster
@@ -81,14 +81,14 @@ def count_parameters(folder: Path) -> int:
 
 
 def collect(runs: Path, metrics: Path) -> None:
-    """Keeps the figures of an evaluation of these runs, and how the runs were made."""
+    """Stores the scores of these runs and facts about them in benchmarks/results."""
     table = pd.read_csv(metrics)
     table = table[table["model"].str.rpartition("-")[0].isin(NAMES) | (table["model"] == "seasonal_naive")]
     is_run = table["model"] != "seasonal_naive"
     table.insert(2, "training_seed", [split_name(m)[1] if r else None for m, r in zip(table["model"], is_run)])
     rows = [read_run(runs / name) for name in table.loc[is_run, "model"].unique()]
     table.loc[is_run, "model"] = [split_name(name)[0] for name in table.loc[is_run, "model"]]
-    table = table[["dataset", "model", "training_seed", *FIGURES, *COUNTS]].astype({"training_seed": "Int64"})
+    table = table[["dataset", "model", "training_seed", *SCORES, *COUNTS]].astype({"training_seed": "Int64"})
     with replacing(METRICS) as scratch:
         table.to_csv(scratch, index=False, float_format="%.6g")
     with replacing(RUNS) as scratch:
@@ -96,24 +96,24 @@ def collect(runs: Path, metrics: Path) -> None:
 
 
 def mean_over_seeds(table: pd.DataFrame) -> pd.DataFrame:
-    """One row for each network and data set: the mean of its seeds, with the least and the greatest as bounds."""
+    """One row for each network and data set: the mean over seeds, with the lowest and highest as bounds."""
     groups = table.groupby(["dataset", "model"], sort=False)
-    merged = groups[list(FIGURES)].mean().join(groups[list(COUNTS)].first())
+    merged = groups[list(SCORES)].mean().join(groups[list(COUNTS)].first())
     several = groups.size() > 1
-    for column in FIGURES:
+    for column in SCORES:
         merged[f"{column}_lo"] = groups[column].min().where(several)
         merged[f"{column}_hi"] = groups[column].max().where(several)
     return merged.reset_index()
 
 
 def read_metrics() -> pd.DataFrame:
-    """The networks' figures, as `fimjax.evaluation.report.tables` reads them, named as in print."""
+    """Scores of the networks in the format of metrics.csv, with their names in the tables."""
     table = mean_over_seeds(pd.read_csv(METRICS))
     return table.assign(model=table["model"].replace(NAMES))
 
 
 def read_statistical() -> pd.DataFrame:
-    """The committed figures of the statistical models on as many series as there are."""
+    """Bundled scores of the statistical models on their largest samples."""
     table = read_published(STATISTICAL)
     table = table[table["model"].isin(STATISTICAL_MODELS)].sort_values("series", kind="stable")
     return table.drop_duplicates(["dataset", "model"], keep="last")
@@ -124,9 +124,9 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 def runs_table() -> str:
-    """How large the networks are and what twenty minutes were to them."""
+    """Sizes of the networks and their training runs."""
     runs = pd.read_csv(RUNS)
-    order = {name: place for place, name in enumerate(NAMES)}
+    order = {name: i for i, name in enumerate(NAMES)}
     runs = runs.sort_values(
         ["network", "seed"], key=lambda column: column.map(order) if column.name == "network" else column
     )
@@ -137,33 +137,34 @@ def runs_table() -> str:
 
 
 def tables() -> str:
-    """All that is printed."""
+    """All tables."""
     networks = read_metrics()
-    mine = networks[networks["model"] != "seasonal_naive"]
-    in_order = mine.sort_values(
+    ours = networks[networks["model"] != "seasonal_naive"]
+    in_order = ours.sort_values(
         "model", key=lambda c: c.map({n: i for i, n in enumerate(NAMES.values())}), kind="stable"
     )
     both = pd.concat([in_order, read_statistical()], ignore_index=True)
     datasets = networks["dataset"].unique()
     both = both.sort_values("dataset", key=lambda c: c.map({n: i for i, n in enumerate(datasets)}), kind="stable")
-    judged = verdict(pd.concat([in_order, networks[networks["model"] == "seasonal_naive"]], ignore_index=True))
+    naive = networks[networks["model"] == "seasonal_naive"]
+    comparison = compare_with_published(pd.concat([in_order, naive], ignore_index=True))
     parts = {
         "The runs": runs_table(),
-        "Beside the published figures": markdown(judged),
+        "Comparison with published scores": markdown(comparison),
         "Table 1: sCRPS": markdown(scrps_table(both)),
         "Table 4: pooled MASE": markdown(mase_table(both)),
     }
     note = (
-        "Brackets: of a network, the least and the greatest of its seeds; of a statistical model, the 95 % interval of "
-        "a sample's figure."
+        "Brackets: the lowest and highest score over seeds for a network, the 95 % interval of a sample for a "
+        "statistical model."
     )
     return "\n\n".join(f"{title}\n\n{table}" for title, table in parts.items()) + f"\n\n{note}"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=Path, help="folder of the runs, to keep their figures before printing them")
-    parser.add_argument("--metrics", type=Path, help="what evaluate.py wrote of them")
+    parser.add_argument("--runs", type=Path, help="folder of the runs whose scores are stored before printing")
+    parser.add_argument("--metrics", type=Path, help="metrics.csv of their evaluation")
     arguments = parser.parse_args()
     if bool(arguments.runs) != bool(arguments.metrics):
         parser.error("--runs and --metrics go together")

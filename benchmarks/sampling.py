@@ -1,11 +1,11 @@
-"""Series per second of the prior, side by side with KernelSynth: `python -m benchmarks.sampling --output figures.json`.
+"""Series per second of fimjax's prior and of KernelSynth: `python -m benchmarks.sampling --output results.json`.
 
-- All series have 512 points. Ours are eight windows of 64 steps, a slot for each step and no history cut short; all
-  else is as in configs/small_fim.py. A series of ours is times, values, the curve beneath them and what of it is
-  observed; KernelSynth's is values.
-- A family alone is the same compiled sampler, layout and observation included, with one family of positive weight.
-- All samplers are warm, live in one process and take turns, so that whatever else the machine does hits them alike.
-- "A device per core" is pmap. KernelSynth has a process per core, each of one thread.
+- All series have 512 points. fimjax's are eight windows of 64 steps with one slot per step and full histories;
+  everything else is as in configs/small_fim.py. A series of fimjax has times, values, values without noise and a mask;
+  a series of KernelSynth has values.
+- A single family is the same compiled sampler, layout and observation included, with one family of positive weight.
+- All samplers are warm, live in one process and take turns, so that other load affects them alike.
+- "2 devices" means pmap with one device per core. KernelSynth has one process with one thread per core.
 """
 
 import dataclasses
@@ -26,9 +26,9 @@ import jax
 import numpy as np
 import tyro
 
-from benchmarks.forecasting import describe_machine, tell
 from benchmarks.kernel_synth import lean_sampler, published_sampler
 from benchmarks.table import MISSING, layout, spread
+from benchmarks.timing import describe_machine, log
 from configs.small_fim import get_config
 from fimjax.config import PriorConfig, PriorWeights
 from fimjax.prior.families import FAMILIES
@@ -42,7 +42,7 @@ LEAN = "KernelSynth, NumPy"
 QUICK_MIX = ("chebyshev", "random_walk")
 
 Draw = Callable[[int], Any]
-"""Draws the series of the call of that number, no two of which draw the same."""
+"""Draws the series of the call with this number; every call draws other series."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,18 +52,18 @@ class Arguments:
     points: int = 512
     """Points of a series, a multiple of 64."""
     batches: tuple[int, ...] = (64, 1_024)
-    """Series of a call: as in training, and so many that a call's own cost does not count."""
+    """Series per call: as in training, and so many that the overhead of a call does not matter."""
     repetitions: int = 7
-    """Turns of each sampler."""
+    """Repetitions of each sampler."""
     least_seconds: float = 0.5
-    """A turn lasts so long or one call, whichever is longer."""
+    """Shortest duration of a repetition; it has at least one call."""
     output: Path | None = None
-    """File for all figures, as JSON."""
+    """JSON file for all results."""
     quick: bool = False
-    """Short series, small batches and a mix of two families, to see that everything works: the figures mean little."""
+    """Short series, small batches and two families, to check that everything works; the results mean little."""
 
-    def settle(self) -> "Arguments":
-        """Makes numbers small if asked to, and refuses those that cannot be."""
+    def checked(self) -> "Arguments":
+        """Rejects invalid numbers, and makes them small for a quick run."""
         group_size = get_config().prior.group_size
         if self.points < 2 * WINDOW_STEPS or self.points % WINDOW_STEPS:
             sys.exit(f"points: {self.points} is no multiple of {WINDOW_STEPS} from {2 * WINDOW_STEPS} on")
@@ -72,7 +72,7 @@ class Arguments:
         if self.repetitions < 1:
             sys.exit("repetitions: at least one is needed")
         if self.output is not None and not self.output.resolve().parent.is_dir():
-            sys.exit(f"output: there is no folder {self.output.resolve().parent}")
+            sys.exit(f"output: folder does not exist: {self.output.resolve().parent}")
         if not self.quick:
             return self
         small = {"points": 2 * WINDOW_STEPS, "batches": (2 * group_size,), "repetitions": 2, "least_seconds": 0.0}
@@ -86,24 +86,24 @@ class Sampler:
     name: str
     run_by: str
     series: int
-    """Series of a call."""
+    """Series per call."""
     draw: Draw
 
 
 @dataclasses.dataclass(frozen=True)
 class Throughput:
-    """What was found of a sampler."""
+    """Measured speed of a sampler."""
 
     name: str
     run_by: str
     series: int
-    """Series of a call."""
+    """Series per call."""
     rates: tuple[float, ...]
-    """Series per second, of each turn."""
+    """Series per second of each repetition."""
 
 
 def with_points(config: PriorConfig, points: int) -> PriorConfig:
-    """The prior with series of so many points, all of them there."""
+    """The prior with series of this many points and no missing ones."""
     return dataclasses.replace(
         config,
         windows=points // WINDOW_STEPS,
@@ -115,7 +115,7 @@ def with_points(config: PriorConfig, points: int) -> PriorConfig:
 
 
 def only(config: PriorConfig, *families: str) -> PriorConfig:
-    """The prior with some of its families, in equal shares."""
+    """The prior with some of its families, with equal weights."""
     return dataclasses.replace(config, weights=PriorWeights(**{name: float(name in families) for name in FAMILIES}))
 
 
@@ -146,7 +146,7 @@ def our_samplers(arguments: Arguments) -> Iterator[Sampler]:
 
 
 def peer_samplers(arguments: Arguments, processes: int) -> Iterator[Sampler]:
-    """KernelSynth. What the authors do takes seconds for a small batch, and no less a series for a large one."""
+    """KernelSynth; the published form runs only small batches, because it takes seconds for them."""
     run_by = f"{processes} process{'es' if processes > 1 else ''}"
     points, smallest = arguments.points, min(arguments.batches)
     yield Sampler(PUBLISHED, run_by, smallest, published_sampler(smallest, points, processes))
@@ -155,17 +155,17 @@ def peer_samplers(arguments: Arguments, processes: int) -> Iterator[Sampler]:
 
 
 def warm_up(ours: list[Sampler], peers: list[Sampler], points: int) -> None:
-    """Compiles ours on every core, starts the processes of the peers, and sees that all draw what they should."""
+    """Compiles fimjax's samplers, starts KernelSynth's processes, and checks what all of them draw."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
         for sampler, drawn in zip(ours, threads.map(lambda sampler: sampler.draw(0), ours)):
             check(sampler, drawn, points)
-            tell(f"{sampler.name}, {sampler.run_by}, {sampler.series:,} a call: ready")
+            log(f"{sampler.name}, {sampler.run_by}, {sampler.series:,} a call: ready")
     for sampler in peers:
         check(sampler, sampler.draw(0), points)
 
 
 def check(sampler: Sampler, drawn: Sample | np.ndarray, points: int) -> None:
-    """Sees that a call gives so many series of so many finite points."""
+    """Checks that a call draws the right number of finite points."""
     values = np.asarray(drawn.noisy if isinstance(drawn, Sample) else drawn)
     if values.size != sampler.series * points or not np.isfinite(values).all():
         raise RuntimeError(f"{sampler.name}: {values.shape} is not {sampler.series} finite series of {points} points")
@@ -174,7 +174,7 @@ def check(sampler: Sampler, drawn: Sample | np.ndarray, points: int) -> None:
 
 
 def take_turn(sampler: Sampler, calls: Iterator[int], least_seconds: float) -> float:
-    """Series per second of one call or more."""
+    """Series per second of one or more calls."""
     start, series, seconds = time.perf_counter(), 0, 0.0
     while series == 0 or seconds < least_seconds:
         sampler.draw(next(calls))
@@ -183,34 +183,34 @@ def take_turn(sampler: Sampler, calls: Iterator[int], least_seconds: float) -> f
 
 
 def measure(samplers: list[Sampler], repetitions: int, least_seconds: float) -> list[Throughput]:
-    """Series per second of warm samplers, which take turns."""
+    """Series per second of warm samplers, in turns."""
     calls = itertools.count(1)  # call 0 was the first
     rates = {sampler: [] for sampler in samplers}
     for repetition in range(repetitions):
         for sampler in samplers:
             rates[sampler].append(take_turn(sampler, calls, least_seconds))
-        tell(f"turn {repetition + 1} of {repetitions}")
+        log(f"turn {repetition + 1} of {repetitions}")
     return [Throughput(x.name, x.run_by, x.series, tuple(found)) for x, found in rates.items()]
 
 
 def table(found: list[Throughput], points: int, batches: tuple[int, ...]) -> str:
-    """A row for each sampler and what runs it, a column for each number of series a call."""
+    """A row for each sampler, a column for each number of series per call."""
     cells = {(x.name, x.run_by, x.series): x for x in found}
     peers = [statistics.median(x.rates) for x in found if x.name in (PUBLISHED, LEAN)]
     rows = []
     for name, run_by in dict.fromkeys((x.name, x.run_by) for x in found):
-        there = [cells.get((name, run_by, batch)) for batch in batches]
-        ratio = max(statistics.median(x.rates) for x in there if x) / max(peers) if peers else None
-        rates = [spread(x.rates, 0 if min(x.rates) > 100 else 1) if x else "-" for x in there]
+        row = [cells.get((name, run_by, batch)) for batch in batches]
+        ratio = max(statistics.median(x.rates) for x in row if x) / max(peers) if peers else None
+        rates = [spread(x.rates, 0 if min(x.rates) > 100 else 1) if x else "-" for x in row]
         rows.append([name, run_by, *rates, f"{ratio:.3g}" if ratio else "-"])
     if not peers:
         rows += [[name, MISSING, *["-"] * len(batches), "-"] for name in (PUBLISHED, LEAN)]
-    head = [f"series of {points} points per second", "run by", *(f"{batch:,} a call" for batch in batches)]
-    return layout([*head, "best : best of KernelSynth"], rows)
+    head = [f"series of {points} points per second", "run by", *(f"{batch:,} per call" for batch in batches)]
+    return layout([*head, "best / best of KernelSynth"], rows)
 
 
 def main() -> None:
-    arguments = tyro.cli(Arguments).settle()
+    arguments = tyro.cli(Arguments).checked()
     cores = len(os.sched_getaffinity(0))
     use_cpu_devices(cores)
     machine = describe_machine()
@@ -224,8 +224,8 @@ def main() -> None:
     machine["load_after"] = " ".join(f"{x:.1f}" for x in os.getloadavg())
     if arguments.output is not None:
         options = {name: str(x) if isinstance(x, Path) else x for name, x in dataclasses.asdict(arguments).items()}
-        figures = {"machine": machine, "options": options, "samplers": [dataclasses.asdict(x) for x in found]}
-        arguments.output.write_text(json.dumps(figures, indent=2) + "\n")
+        results = {"machine": machine, "options": options, "samplers": [dataclasses.asdict(x) for x in found]}
+        arguments.output.write_text(json.dumps(results, indent=2) + "\n")
     print(f"{machine['cores']} cores ({machine['processor']}), load average {machine['load']}")
     print(table(found, arguments.points, arguments.batches))
 

@@ -1,8 +1,8 @@
-"""How a training step's cost grows with what it is given: `python -m benchmarks.scaling --picture scaling.png`.
+"""How does the cost of a training step grow with its input? `python -m benchmarks.scaling --picture scaling.png`.
 
-Window length, number of windows and batch are those of a training step at the shipped size; the horizon is the number
-of times that a forward pass of the same batch answers at. Batches are one drawn batch, cut or repeated: speed depends
-on how much is observed, not on what. All sizes of a kind take turns.
+Window length, number of windows and batch size belong to a training step at the shipped size; query times to a forward
+pass of the same batch. All batches are one batch, cut or repeated, because speed depends on how much is observed and
+not on the values. All sizes of a kind take turns.
 """
 
 import dataclasses
@@ -17,10 +17,9 @@ import jax.numpy as jnp
 import tyro
 
 from benchmarks import jax_training
-from benchmarks.forecasting import describe_machine, tell
 from benchmarks.table import layout, spread
+from benchmarks.timing import describe_machine, log, time_in_turns
 from benchmarks.training import draw
-from benchmarks.turns import take_turns
 from configs import small_fim
 from fimjax.config import Config
 from fimjax.models import build_model, init_params
@@ -33,7 +32,7 @@ KINDS = {
     "slots of a window": (12, 24, 48, 96),
     "windows": (3, 5, 9, 17),
     "series of a batch": (16, 32, 64, 128),
-    "times to answer at": (24, 96, 384, 1_536),
+    "query times": (24, 96, 384, 1_536),
 }
 
 
@@ -42,15 +41,15 @@ class Arguments:
     """Measure how the cost of a step grows with the size of its batch."""
 
     repetitions: int = 5
-    """Turns of each size."""
+    """Measured calls of each size."""
     quick: bool = False
-    """The two smallest sizes of each kind, two turns: to see that it works."""
+    """Only the two smallest sizes of each kind and two calls, to check that everything works."""
     picture: Path | None = None
-    """Where to draw the curves (needs matplotlib)."""
+    """PNG file for the curves (needs matplotlib)."""
 
 
 def resize(sample: Sample, axis: int, length: int) -> Sample:
-    """A batch cut or repeated along one of its axes: series, windows or slots."""
+    """Cuts or repeats a batch along one of its axes: series, windows or slots."""
 
     def change(x: jax.Array) -> jax.Array:
         return x if x.ndim <= axis else jnp.take(x, jnp.arange(length) % x.shape[axis], axis=axis)
@@ -63,53 +62,53 @@ def with_windows(config: Config, windows: int) -> Config:
     return dataclasses.replace(config, model=model, prior=prior)
 
 
-def make_answering(config: Config, sample: Sample, times: int) -> Callable[[], Any]:
-    """A forward pass of a batch that answers at so many times of the unseen window, on all devices."""
+def make_forward(config: Config, sample: Sample, times: int) -> Callable[[], Any]:
+    """A forward pass of a batch with this many query times in the target window, on all devices."""
     model = build_model(config.model)
     params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
-    samples = jax_training.share_out(sample, jax.device_count())
+    samples = jax_training.split_batch(sample, jax.device_count())
 
-    def answer(sample: Sample) -> jax.Array:
+    def forward(sample: Sample) -> jax.Array:
         past = sample.past()
         ahead = jnp.linspace(0.0, 1.0, times)[None, :] * past.duration[:, None]
         return model.apply({"params": params}, past, past.origin[:, None] + ahead)
 
-    compiled = jax.pmap(answer).lower(samples).compile()
+    compiled = jax.pmap(forward).lower(samples).compile()
     return lambda: jax.block_until_ready(compiled(samples))
 
 
 def make_programs(kind: str, sizes: tuple[int, ...]) -> dict[int, tuple[Callable[[], Any], int]]:
-    """What to run for each size, and how many steps that is."""
+    """A program and its number of steps, by size."""
     config, programs = small_fim.get_config(), {}
     sample = draw(config, BATCH)
-    axis = list(KINDS)[:3][::-1].index(kind) if kind != "times to answer at" else None
+    axis = list(KINDS)[:3][::-1].index(kind) if kind != "query times" else None
     for size in sizes:
         if axis is None:
-            programs[size] = make_answering(config, sample, size), 1
+            programs[size] = make_forward(config, sample, size), 1
         else:
             resized = with_windows(config, size) if kind == "windows" else config
             step = jax_training.make_step(resized, resize(sample, axis, size), jax.devices(), REPEATED)
             programs[size] = step.run, REPEATED
-        tell(f"{kind}: {size} compiled")
+        log(f"{kind}: {size} compiled")
     return programs
 
 
-def table(figures: dict[str, dict[int, list[float]]]) -> str:
+def table(results: dict[str, dict[int, list[float]]]) -> str:
     rows = []
-    for kind, found in figures.items():
+    for kind, found in results.items():
         least = min(found)
         for size, times in found.items():
             ratio = statistics.median(times) / statistics.median(found[least])
             rows.append([kind, f"{size:,}", spread(times), f"{size / least:.1f}", f"{ratio:.2f}"])
-    return layout(["", "size", "ms", "size : least", "ms : least"], rows)
+    return layout(["", "size", "ms", "relative size", "relative ms"], rows)
 
 
-def draw_picture(figures: dict[str, dict[int, list[float]]], path: Path) -> None:
-    """A pane for each kind: medians with their spread, and what a proportional cost would be."""
+def draw_picture(results: dict[str, dict[int, list[float]]], path: Path) -> None:
+    """One chart for each kind: medians with their spread, and a proportional cost for comparison."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(11, 3), layout="constrained")
-    for axes, (kind, found) in zip(figure.subplots(1, len(figures)), figures.items()):
+    for axes, (kind, found) in zip(figure.subplots(1, len(results)), results.items()):
         sizes, middle = list(found), [statistics.median(times) for times in found.values()]
         ends = [[m - min(times) for m, times in zip(middle, found.values())]]
         ends.append([max(times) - m for m, times in zip(middle, found.values())])
@@ -119,7 +118,7 @@ def draw_picture(figures: dict[str, dict[int, list[float]]], path: Path) -> None
         axes.set(xscale="log", yscale="log", xlabel=kind, xticks=sizes, xticklabels=[f"{size:,}" for size in sizes])
         axes.set_yticks(middle, [f"{m:.0f}" for m in middle])
         axes.minorticks_off()
-        axes.set_ylabel("ms a forward pass" if kind == "times to answer at" else "ms a training step")
+        axes.set_ylabel("ms per forward pass" if kind == "query times" else "ms per training step")
         axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     figure.savefig(path, dpi=130)
@@ -128,16 +127,16 @@ def draw_picture(figures: dict[str, dict[int, list[float]]], path: Path) -> None
 def main() -> None:
     arguments = tyro.cli(Arguments)
     use_cpu_devices(len(os.sched_getaffinity(0)))
-    machine, figures = describe_machine(), {}
+    machine, results = describe_machine(), {}
     repetitions = 2 if arguments.quick else arguments.repetitions
     for kind, sizes in KINDS.items():
         programs = make_programs(kind, sizes[:2] if arguments.quick else sizes)
-        seconds = take_turns(programs, repetitions)
-        figures[kind] = {size: [1e3 * x for x in times] for size, times in seconds.items()}
+        seconds = time_in_turns(programs, repetitions)
+        results[kind] = {size: [1e3 * x for x in times] for size, times in seconds.items()}
     if arguments.picture is not None:
-        draw_picture(figures, arguments.picture)
+        draw_picture(results, arguments.picture)
     print(f"{machine['cores']} cores ({machine['processor']}), load average {machine['load']}\n")
-    print(table(figures))
+    print(table(results))
 
 
 if __name__ == "__main__":

@@ -12,23 +12,23 @@ class Group:
 
     name: str
     freq: str
-    """Pandas alias of the time between two points."""
+    """Pandas alias of the frequency."""
     horizon: int
     season: int
-    """Points in a season as M4 counts them, for the models that must be told; 1 = none."""
+    """Season length in M4; 1 = none."""
     series: int
-    """How many of M4's 100,000 series there are."""
+    """Number of M4's 100,000 series with this frequency."""
     shares: tuple[float, ...]
     lengths: tuple[int, ...]
-    """The share of series up to each length, and the length: straight lines between."""
+    """Points of the distribution of lengths: shares of series and lengths, linear in between."""
 
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 0.995, 1.0)
 
 # Extremes and quartiles of the training parts: Makridakis et al., "The M4 Competition: 100,000 time series and 61
-# forecasting methods" (2020). The length at 99.5% is ours, such that the mean comes near M4's. The longest yearly
-# series is cut from 835 points to 300, for that many years fit into pandas' nanoseconds. Hourly series have 700 points
-# or 960, and nothing between.
+# forecasting methods" (2020). The length at 99.5 % is chosen so that the mean is close to M4's. The longest yearly
+# series is cut from 835 points to 300, because pandas' nanoseconds cover no more years. Hourly series have 700 or 960
+# points.
 GROUPS = (
     Group("yearly", "YS", 6, 1, 23_000, QUARTERS, (13, 20, 29, 40, 54, 300)),
     Group("quarterly", "QS", 8, 4, 24_000, QUARTERS, (16, 62, 88, 115, 177, 866)),
@@ -42,27 +42,27 @@ M4_SERIES = sum(group.series for group in GROUPS)
 
 
 def counts(series: int) -> dict[str, int]:
-    """So many series divided as in M4, by the largest remainders, with at least one of each frequency."""
+    """Divides this many series among frequencies as in M4 (largest remainders), with at least one of each."""
     if series < len(GROUPS):
         raise ValueError(f"{series} series are fewer than the {len(GROUPS)} frequencies")
     exact = np.array([series * group.series / M4_SERIES for group in GROUPS])
     found = np.maximum(np.floor(exact).astype(int), 1)
     while (left := series - found.sum()) != 0:
         off = exact - found
-        # A share below one was rounded up: the others give it what it is short of.
-        place = off.argmax() if left > 0 else np.where(found > 1, off, np.inf).argmin()
-        found[place] += np.sign(left)
+        # Shares below one were rounded up, so others are reduced.
+        position = off.argmax() if left > 0 else np.where(found > 1, off, np.inf).argmin()
+        found[position] += np.sign(left)
     return {group.name: int(n) for group, n in zip(GROUPS, found)}
 
 
 def draw_lengths(group: Group, n: int, rng: np.random.Generator) -> np.ndarray:
-    """n lengths [n], evenly spread over M4's, so that a small sample is as long as a large one, in random order."""
+    """n lengths [n] in random order, evenly spread over M4's, so that small samples have the same mean."""
     shares = (np.arange(n) + 0.5) / n
     return rng.permutation(np.interp(shares, group.shares, group.lengths).round().astype(int))
 
 
 def make_frame(group: Group, n: int, seed: int = 0) -> pd.DataFrame:
-    """A long frame of n series with a level, a random walk, a season and noise, which all end on the same date."""
+    """A long frame of n series with level, random walk, season and noise; all end on the same date."""
     rng = np.random.default_rng(seed)
     lengths = draw_lengths(group, n, rng)
     starts = np.cumsum(lengths) - lengths
@@ -80,5 +80,5 @@ def make_frame(group: Group, n: int, seed: int = 0) -> pd.DataFrame:
 
 
 def make_frames(series: int, seed: int = 0) -> dict[str, pd.DataFrame]:
-    """A frame for each frequency, so many series in all."""
+    """A frame for each frequency, with this many series in total."""
     return {name: make_frame(BY_NAME[name], n, seed) for name, n in counts(series).items()}

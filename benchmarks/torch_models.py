@@ -1,259 +1,298 @@
-"""FIM-l and FIM in PyTorch, built from fimjax's configs: what fimjax's speed is held against.
+"""The lab report's FIM-l and FIM in PyTorch, built from fimjax's configs: the reference for fimjax's speed.
 
-The networks are those of fimjax.models, parameter by parameter and name by name; the tests hold one against the other.
-How they are computed is PyTorch's way: packed projections, its fused attention, and what several parts of a model need
-is computed once. Nothing here imports JAX, so that a process that measures PyTorch has nothing else in it.
+The networks have the parameters of fimjax.models under the same names, and the tests check that both compute the same.
+They are written the way PyTorch is fast: packed projections and fused attention. Attention and encoder layers are
+written out because `nn.TransformerEncoder` is slower (it copies tokens into another layout and back) and returns NaN
+for a window without observations. Nothing here imports JAX, so a process that measures PyTorch contains nothing else.
 """
 
+import functools
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
-from benchmarks.torch_layers import (
-    DenseBlock,
-    Projection,
-    QueryDecoder,
-    SummaryAttention,
-    TransformerEncoder,
-    apply_quantile_head,
-)
-from benchmarks.torch_polynomials import FITS, local_polynomials, typical_misses
-from benchmarks.torch_windows import (
-    STATISTICS,
-    Affine,
-    SeasonPhase,
-    Windows,
-    expand,
-    fit_range,
-    waves,
-    window_statistics,
-)
 from fimjax.config import FIMConfig, FIMLocalConfig, ModelConfig
 from fimjax.config.checks import require
 
-NARROWEST_WINDOW = 1e-3  # as in fimjax.models.fim
-WAVES = 4  # as in fimjax.nn.query_decoder
+LayerNorm = functools.partial(nn.LayerNorm, eps=1e-6)  # Flax's epsilon
+NARROWEST_WINDOW = 1e-3  # as in fimjax.models
+STATISTICS, CLIP = 9, 10.0  # as in fimjax.nn.statistics
 
 
-class Known(NamedTuple):
-    """The points of B windows, in the unit square."""
-
-    values: Tensor  # [B, T], zeros where nothing was observed, like the times
-    times: Tensor  # [B, T]
-    mask: Tensor  # [B, T]
+def expand(x: Tensor, like: Tensor) -> Tensor:
+    """Appends axes of length one to x until it has as many axes as `like`."""
+    return x.reshape(x.shape + (1,) * (like.ndim - x.ndim))
 
 
-def to_unit_square(values: Tensor, times: Tensor, mask: Tensor, value_map: Affine, time_map: Affine) -> Known:
-    """Points [..., T] by the maps [...] of their windows, windows folded into one axis."""
-    maps = (value_map, values), (time_map, times)
-    normalised = (affine.normalise(x).masked_fill(~mask, 0.0) for affine, x in maps)
-    return Known(*(x.flatten(0, -2) for x in (*normalised, mask)))
+@dataclass(frozen=True)
+class Affine:
+    """x -> (x - shift) / scale, with one shift and scale per leading index; the scale of constants is 0."""
+
+    shift: Tensor
+    scale: Tensor
+
+    def normalise(self, x: Tensor) -> Tensor:
+        divisor = torch.where(self.scale > 0, self.scale, 1.0)
+        return (x - expand(self.shift, x)) / expand(divisor, x)
+
+    def invert(self, z: Tensor) -> Tensor:
+        return expand(self.shift, z) + expand(self.scale, z) * z
+
+
+def fit_range(x: Tensor, mask: Tensor) -> Affine:
+    """Maps the observed minimum to 0 and the maximum to 1: [..., T], [..., T] -> [...]; zeros without observations."""
+    lowest = x.masked_fill(~mask, math.inf).amin(-1)
+    highest = x.masked_fill(~mask, -math.inf).amax(-1)
+    some = mask.any(-1)
+    return Affine(torch.where(some, lowest, 0.0), torch.where(some, highest - lowest, 0.0))
+
+
+def fit_moments(x: Tensor, mask: Tensor) -> Affine:
+    """Maps observed values to mean 0 and standard deviation 1: [B, N], [B, N] -> [B]."""
+    unit = fit_range(x, mask)
+    inside = unit.normalise(x).masked_fill(~mask, 0.0)
+    count = mask.sum(-1).clamp(min=1)
+    mean = inside.sum(-1) / count
+    deviation = (inside - mean[:, None]).masked_fill(~mask, 0.0)
+    return Affine(unit.invert(mean), unit.scale * (deviation.square().sum(-1) / count).sqrt())
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The past of B series in W windows of T slots, as in fimjax.nn.windows."""
+
+    values: Tensor  # [B, W, T], zero where not observed
+    times: Tensor  # [B, W, T], zero where not observed
+    mask: Tensor  # [B, W, T], True = observed
+    origin: Tensor  # [B]
+    duration: Tensor  # [B]
+    steps: Tensor  # [B]
+
+    def value_map(self) -> Affine:
+        """Mean 0 and standard deviation 1 over all observations of a series."""
+        return fit_moments(self.values.flatten(1), self.mask.flatten(1))
+
+    def time_map(self) -> Affine:
+        """Time in windows since the forecast origin."""
+        return Affine(self.origin, self.duration)
+
+    def target_map(self) -> Affine:
+        """The unit interval of the target window, from its first step to its last."""
+        first = torch.where(self.steps > 1, self.duration / self.steps, 0.0)
+        return Affine(self.origin + first, self.duration - first)
+
+
+def window_statistics(values: Tensor, times: Tensor, mask: Tensor, spans: Affine, periods: Affine) -> Tensor:
+    """The nine statistics of each window, [B, W, T] -> [B, W, 9]; see fimjax.nn.statistics."""
+    first = values.gather(-1, times.masked_fill(~mask, math.inf).argmin(-1, keepdim=True))[..., 0]
+    last = values.gather(-1, times.masked_fill(~mask, -math.inf).argmax(-1, keepdim=True))[..., 0]
+    of_values = [spans.shift, spans.shift + spans.scale, spans.scale, first, last, last - first]
+    of_times = [periods.shift, periods.shift + periods.scale, periods.scale]
+    statistics = torch.cat([torch.stack(of_values, -1).clamp(-CLIP, CLIP), torch.stack(of_times, -1)], -1)
+    return statistics.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+
+
+def split_heads(x: Tensor, parts: int, heads: int) -> tuple[Tensor, ...]:
+    """Splits a packed projection: [B, T, parts * N * D] -> parts times [B, N, T, D]."""
+    return x.unflatten(-1, (parts, heads, -1)).permute(2, 0, 3, 1, 4).unbind(0)
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    """[B, N, Q, D], twice [B, N, T, D], [B, T] -> [B, Q, N * D]; zeros where the mask hides all tokens."""
+    out = F.scaled_dot_product_attention(query, key, value, attn_mask=mask[:, None, None, :])
+    return out.transpose(1, 2).flatten(2)
+
+
+class SelfAttention(nn.Module):
+    """Self-attention with one product for its three projections."""
+
+    def __init__(self, width: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.query_key_value = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """x [B, T, D], mask [B, T] -> [B, T, D]"""
+        return self.out(attend(*split_heads(self.query_key_value(x), 3, self.heads), mask))
+
+
+class CrossAttention(nn.Module):
+    """Attention from queries to tokens; queries that all sets share are projected once."""
+
+    def __init__(self, width: int, heads: int):
+        super().__init__()
+        self.heads = heads
+        self.query = nn.Linear(width, width)
+        self.key_value = nn.Linear(width, 2 * width)
+        self.out = nn.Linear(width, width)
+
+    def forward(self, queries: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+        """queries [B or 1, Q, D], tokens [B, T, D], mask [B, T] -> [B, Q, D]"""
+        (query,) = split_heads(self.query(queries), 1, self.heads)
+        key, value = split_heads(self.key_value(tokens), 2, self.heads)
+        return self.out(attend(query.expand(len(tokens), -1, -1, -1), key, value, mask))
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention and a feed-forward block, each with a residual and a LayerNorm before it."""
+
+    def __init__(self, width: int, heads: int, feedforward: int):
+        super().__init__()
+        self.attention = SelfAttention(width, heads)
+        self.norm_attention, self.norm_feedforward = LayerNorm(width), LayerNorm(width)
+        self.widen, self.narrow = nn.Linear(width, feedforward * width), nn.Linear(feedforward * width, width)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        x = x + self.attention(self.norm_attention(x), mask)
+        return x + self.narrow(F.relu(self.widen(self.norm_feedforward(x))))
+
+
+class TransformerEncoder(nn.Module):
+    """Encoder layers with a LayerNorm at the end."""
+
+    def __init__(self, width: int, layers: int, heads: int, feedforward: int):
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(width, heads, feedforward) for _ in range(layers))
+        self.norm = LayerNorm(width)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """x [B, T, D], mask [B, T] -> [B, T, D]"""
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.norm(x)
+
+
+class SummaryAttention(nn.Module):
+    """One learnable query attends to all observed tokens."""
+
+    def __init__(self, width: int, heads: int):
+        super().__init__()
+        self.query = nn.Parameter(0.02 * torch.randn(1, width))
+        self.attention = CrossAttention(width, heads)
+
+    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
+        """tokens [B, T, D], mask [B, T] -> [B, D]"""
+        return self.attention(self.query[None], tokens, mask)[:, 0]
+
+
+class DenseBlock(nn.Module):
+    """Linear without bias, LeakyReLU, LayerNorm."""
+
+    def __init__(self, inputs: int, width: int):
+        super().__init__()
+        self.linear, self.norm = nn.Linear(inputs, width, bias=False), LayerNorm(width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.norm(F.leaky_relu(self.linear(x)))
+
+
+class Projection(nn.Module):
+    """phi_7, from (summary, trunk) to the outputs; a LayerNorm follows the first and the third layer."""
+
+    def __init__(self, width: int, hidden: tuple[int, ...], outputs: int):
+        super().__init__()
+        self.from_summary = nn.Linear(width, hidden[0], bias=False)
+        self.from_trunk = nn.Linear(width, hidden[0], bias=False)
+        self.norm = LayerNorm(hidden[0])
+        pairs = enumerate(zip(hidden, hidden[1:]), start=1)
+        layers = [DenseBlock(a, b) if i == 2 else nn.Sequential(nn.Linear(a, b), nn.LeakyReLU()) for i, (a, b) in pairs]
+        self.hidden = nn.Sequential(*layers)
+        self.outputs = nn.Linear(hidden[-1], outputs)
+
+    def forward(self, summary: Tensor, trunk: Tensor) -> Tensor:
+        """summary [B, D], trunk [B, Q, D] -> [B, Q, L]"""
+        x = self.from_summary(summary)[:, None] + self.from_trunk(trunk)
+        return self.outputs(self.hidden(self.norm(F.leaky_relu(x))))
+
+
+def apply_quantile_head(raw: Tensor, levels: tuple[float, ...]) -> Tensor:
+    """Returns a value as it is, or quantiles that increase with their level: [..., L] -> [..., L]."""
+    if not levels:
+        return raw
+    middle = min(range(len(levels)), key=lambda i: abs(levels[i] - 0.5))
+    below, median, above = raw.split([middle, 1, len(levels) - middle - 1], -1)
+    falls = F.softplus(below).flip(-1).cumsum(-1).flip(-1)
+    return torch.cat([median - falls, median, median + F.softplus(above).cumsum(-1)], -1)
 
 
 class FIMLocal(nn.Module):
-    """FIM-l, the interpolator; see fimjax.models.fim_local."""
+    """FIM-l, the interpolator of the lab report."""
 
     def __init__(self, config: FIMLocalConfig):
         super().__init__()
         require(config.norm_first, "norm_first: the PyTorch models have their LayerNorms before the blocks")
         self.config = c = config
         width = c.width
-        times = 1 + 2 * c.time_waves + (2 * c.season_harmonics + 1 if c.season_harmonics else 0)
-        self.value_embedding, self.time_embedding = nn.Linear(1, width), nn.Linear(times, width)
+        self.value_embedding, self.time_embedding = nn.Linear(1, width), nn.Linear(1, width)
         self.branch_encoder = TransformerEncoder(2 * width, c.layers, c.heads, c.feedforward)
         self.branch_mlp = DenseBlock(2 * width, width)
         self.summary = SummaryAttention(width, 1)
-        if c.query_layers:
-            guesses = len(FITS) if c.polynomials else 0
-            sizes = times + 2 * guesses, 2 * width, c.query_layers, c.heads, c.feedforward
-            self.query_decoder = QueryDecoder(*sizes, c.quantile_levels, guesses=guesses)
-            return
-        self.trunk_embedding = nn.Linear(times, width)
+        self.trunk_embedding = nn.Linear(1, width)
         self.trunk_mlp = nn.Sequential(*(DenseBlock(width, width) for _ in range(c.trunk_layers)))
         self.projection = Projection(width, tuple(n * width for n in c.projection), max(1, len(c.quantile_levels)))
 
-    def encode_points(self, known: Known, phases: Tensor | None) -> Tensor:
-        """Points of B windows, phases [B, T, F] -> [B, T, 2D]"""
-        of_times = self.time_embedding(self.time_features(known.times, phases))
-        embedded = [self.value_embedding(known.values[..., None]), of_times]
-        return self.branch_encoder(torch.cat(embedded, -1), known.mask)
-
-    def summarise(self, points: Tensor, mask: Tensor) -> Tensor:
-        """[B, T, 2D], [B, T] -> [B, D]"""
+    def encode(self, values: Tensor, times: Tensor, mask: Tensor, value_map: Affine, time_map: Affine) -> Tensor:
+        """The summary of each window: points [..., T] and maps [...] to the unit square -> [N, D]."""
+        maps = (value_map, values), (time_map, times)
+        values, times = (m.normalise(x).masked_fill(~mask, 0.0).flatten(0, -2)[..., None] for m, x in maps)
+        mask = mask.flatten(0, -2)
+        points = self.branch_encoder(torch.cat([self.value_embedding(values), self.time_embedding(times)], -1), mask)
         return self.summary(self.branch_mlp(points), mask)
 
-    def decode(self, h: Tensor, times: Tensor, phases: Tensor | None) -> Tensor:
-        """h [B, D], times [B, Q] in the unit square, phases [B, Q, F] -> [B, Q, L]"""
-        trunk = self.trunk_mlp(self.trunk_embedding(self.time_features(times, phases)))
-        return apply_quantile_head(self.projection(h, trunk), self.config.quantile_levels)
+    def decode(self, summary: Tensor, times: Tensor) -> Tensor:
+        """summary [B, D], times [B, Q] in the unit square -> [B, Q, L]"""
+        trunk = self.trunk_mlp(self.trunk_embedding(times[..., None]))
+        return apply_quantile_head(self.projection(summary, trunk), self.config.quantile_levels)
 
-    def decode_points(self, points: Tensor, known: Known, times: Tensor, phases: Tensor | None) -> Tensor:
-        """points [B, T, 2D] that encode known ones, times [B, Q] in the unit square, phases [B, Q, F] -> [B, Q, L]"""
-        if not self.config.query_layers:
-            return self.decode(self.summarise(points, known.mask), times, phases)
-        features = self.time_features(times, phases)
-        if not self.config.polynomials:
-            return self.query_decoder(features, points, known.mask)
-        guesses, misses = local_polynomials(times, *known), typical_misses(*known)
-        features = torch.cat([features, guesses, misses.log()[:, None].expand_as(guesses)], -1)
-        return self.query_decoder(features, points, known.mask, guesses=guesses, unit=misses.amin(-1))
-
-    def forward(self, values: Tensor, times: Tensor, mask: Tensor, query_times: Tensor, clock: SeasonPhase) -> Tensor:
+    def forward(self, values: Tensor, times: Tensor, mask: Tensor, query_times: Tensor) -> Tensor:
         """Interpolates windows [B, T] at query_times [B, Q] -> [B, Q, L], in the units of the values."""
-        harmonics = self.config.season_harmonics
         times = times.masked_fill(~mask, 0.0)
         value_map, time_map = fit_range(values, mask), fit_range(times, mask)
-        known = to_unit_square(values, times, mask, value_map, time_map)
-        points = self.encode_points(known, clock.phases(times, harmonics))
-        asked = time_map.normalise(query_times), clock.phases(query_times, harmonics)
-        return value_map.invert(self.decode_points(points, known, *asked))
-
-    def time_features(self, times: Tensor, phases: Tensor | None) -> Tensor:
-        """Time, its waves and the season's phases, as far as the config asks for them: [B, T] -> [B, T, F]."""
-        features = [times[..., None]]
-        if self.config.time_waves:
-            features.append(waves(0.5 * times, self.config.time_waves))
-        if phases is not None:
-            features.append(phases)
-        return torch.cat(features, -1)
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """The unseen window of B series, ready to be asked at any time; see fimjax.models.fim."""
-
-    h: Tensor | None  # [B, D]
-    points: Tensor  # [B, W, T, 2D]
-    windows: Tensor  # [B, W, 2D]
-    past: Windows
-    values: Tensor  # [B, W, T], in units of the series, zeros where nothing was observed
-    times: Tensor  # [B, W, T], in windows since the forecast origin
-    phases: Tensor | None  # [B, W, T, F], of the season at these times
-    value_map: Affine  # [B]
-    periods: Affine  # [B, W], of the observed times of each window, in windows since the forecast origin
+        summary = self.encode(values, times, mask, value_map, time_map)
+        return value_map.invert(self.decode(summary, time_map.normalise(query_times)))
 
 
 class FIM(nn.Module):
-    """FIM, the forecaster; see fimjax.models.fim."""
+    """FIM, the forecaster of the lab report."""
 
     def __init__(self, config: FIMConfig):
         super().__init__()
         require(config.norm_first, "norm_first: the PyTorch models have their LayerNorms before the blocks")
         for name in ("positional_encoding", "learned_scale", "similarity_weight"):
-            require(not getattr(config, name), f"{name}: the PyTorch models do without")
+            require(not getattr(config, name), f"{name}: the PyTorch models do not have it")
         self.config = c = config
         width = c.local.width
         self.local = FIMLocal(c.local).requires_grad_(not c.freeze_local)
         self.scale_embedding = nn.Linear(STATISTICS, width)
         self.window_encoder = TransformerEncoder(2 * width, c.layers, c.heads, c.feedforward)
-        if c.query_layers:
-            features = 2 + 2 * WAVES + (2 * c.local.season_harmonics + 1 if c.local.season_harmonics else 0)
-            sizes = features, 2 * width, c.query_layers, c.heads, c.feedforward
-            self.query_decoder = QueryDecoder(*sizes, c.quantile_levels, c.anchor_heads, pinned=1)
-            if c.placed_points:
-                self.point_embedding = nn.Linear(1 + features, 2 * width)
-        else:
-            self.summary = SummaryAttention(2 * width, c.heads)
-            self.extractor = nn.Sequential(
-                DenseBlock(2 * width, 4 * width),
-                nn.Linear(4 * width, 2 * width),
-                nn.LeakyReLU(),
-                nn.Linear(2 * width, width),
-            )
-
-    def encode(self, past: Windows) -> Forecast:
-        """Reads the past of each series."""
-        value_map = past.value_map()
-        values = value_map.normalise(past.values).masked_fill(~past.mask, 0.0)
-        times = past.time_map().normalise(past.times).masked_fill(~past.mask, 0.0)
-        phases = past.clock().phases(times, self.config.local.season_harmonics)
-        spans, periods = fit_range(values, past.mask), fit_range(times, past.mask)
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.config.freeze_local):
-            h, points = self.embed(values, times, phases, spans, periods, past.mask)
-        statistics = window_statistics(values, times, past.mask, spans, periods)
-        seen = past.mask.any(-1)
-        encoded = self.window_encoder(torch.cat([h, self.scale_embedding(statistics)], -1), seen)
-        summary = None if self.config.query_layers else self.extractor(self.summary(encoded, seen))
-        return Forecast(summary, points, encoded, past, values, times, phases, value_map, periods)
-
-    def embed(
-        self, values: Tensor, times: Tensor, phases: Tensor | None, spans: Affine, periods: Affine, mask: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """FIM-l's embedding of each window and of its points: [B, W, T] -> [B, W, D] and [B, W, T, 2D]."""
-        count = values.shape[1]
-        spans = Affine(spans.shift, spans.scale.clamp(min=NARROWEST_WINDOW))
-        known = to_unit_square(values, times, mask, spans, periods)
-        points = self.local.encode_points(known, None if phases is None else phases.flatten(0, 1))
-        h = self.local.summarise(points, known.mask)
-        return h.unflatten(0, (-1, count)), points.unflatten(0, (-1, count))
-
-    def decode(self, forecast: Forecast, query_times: Tensor) -> Tensor:
-        """The unseen window at query_times [B, Q] -> [B, Q, L], in the units of the series."""
-        past, clock = forecast.past, forecast.past.clock()
-        ahead = past.time_map().normalise(query_times)
-        phases = clock.phases(ahead, self.config.local.season_harmonics)
-        if not self.config.query_layers:
-            out = self.local.decode(forecast.h, past.target_map().normalise(query_times), phases)
-            return forecast.value_map.invert(out)
-        features, mask = query_features(ahead, clock, phases), beside(past.mask.any(-1), past.mask)
-        anchored = (observed_values(forecast), last_value(forecast)[:, None]) if self.config.anchor_heads else ()
-        out = self.query_decoder(features, self.build_memory(forecast), mask, *anchored)
-        return forecast.value_map.invert(out)
-
-    def build_memory(self, forecast: Forecast) -> Tensor:
-        """The windows, and every point together with its window and its place: [B, W + W * T, 2D]."""
-        placed = forecast.points + forecast.windows[:, :, None]
-        if self.config.placed_points:
-            when = query_features(forecast.times, forecast.past.clock(), forecast.phases)
-            placed = placed + self.point_embedding(torch.cat([forecast.values[..., None], when], -1))
-        return beside(forecast.windows, placed)
-
-    def interpolate(self, forecast: Forecast, query_times: Tensor) -> Tensor:
-        """FIM-l's answer for the last seen windows, query_times [B, W', Q] -> [B, W', Q, L], in units of the series."""
-        past, count = forecast.past, query_times.shape[1]
-        fields = past.values, forecast.times, past.mask, forecast.points
-        values, times, mask, points = (x[:, -count:] for x in fields)
-        asked = past.time_map().normalise(query_times)
-        phases = past.clock().phases(asked, self.config.local.season_harmonics)
-        periods = Affine(forecast.periods.shift[:, -count:], forecast.periods.scale[:, -count:])
-        value_map = fit_range(values, mask)
-        known = to_unit_square(values, times, mask, value_map, periods)
-        points, asked = points.flatten(0, 1), periods.normalise(asked).flatten(0, 1)
-        out = self.local.decode_points(points, known, asked, None if phases is None else phases.flatten(0, 1))
-        return value_map.invert(out.unflatten(0, (-1, count)))
+        self.summary = SummaryAttention(2 * width, c.heads)
+        self.extractor = nn.Sequential(
+            DenseBlock(2 * width, 4 * width),
+            nn.Linear(4 * width, 2 * width),
+            nn.LeakyReLU(),
+            nn.Linear(2 * width, width),
+        )
 
     def forward(self, past: Windows, query_times: Tensor) -> Tensor:
         """Forecasts each series at query_times [B, Q] -> [B, Q, L], in the units of the series."""
-        return self.decode(self.encode(past), query_times)
-
-
-def query_features(ahead: Tensor, clock: SeasonPhase, phases: Tensor | None) -> Tensor:
-    """What is known of a time before any value is: [B, ...] and phases [B, ..., F'] -> [B, ..., F]."""
-    steps = expand(-clock.step.log(), ahead).expand_as(ahead)
-    features = [ahead[..., None], steps[..., None], waves(ahead, WAVES)]
-    return torch.cat(features if phases is None else [*features, phases], -1)
-
-
-def observed_values(forecast: Forecast) -> Tensor:
-    """The mean of each window, and every point, in units of the series: [B, W + W * T]."""
-    means = forecast.values.sum(-1) / forecast.past.mask.sum(-1).clamp(min=1)
-    return beside(means, forecast.values)
-
-
-def last_value(forecast: Forecast) -> Tensor:
-    """The newest observation [B], in units of the series."""
-    newest = forecast.times.masked_fill(~forecast.past.mask, -math.inf).flatten(1).argmax(-1, keepdim=True)
-    return forecast.values.flatten(1).gather(-1, newest)[:, 0]
-
-
-def beside(of_windows: Tensor, of_points: Tensor) -> Tensor:
-    """[B, W, ...] and [B, W, T, ...] -> [B, W + W * T, ...]"""
-    return torch.cat([of_windows, of_points.flatten(1, 2)], 1)
+        value_map = past.value_map()
+        values = value_map.normalise(past.values).masked_fill(~past.mask, 0.0)
+        times = past.time_map().normalise(past.times).masked_fill(~past.mask, 0.0)
+        spans, periods = fit_range(values, past.mask), fit_range(times, past.mask)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.config.freeze_local):
+            wide = Affine(spans.shift, spans.scale.clamp(min=NARROWEST_WINDOW))
+            windows = self.local.encode(values, times, past.mask, wide, periods).unflatten(0, past.mask.shape[:2])
+        statistics = window_statistics(values, times, past.mask, spans, periods)
+        observed = past.mask.any(-1)
+        encoded = self.window_encoder(torch.cat([windows, self.scale_embedding(statistics)], -1), observed)
+        target = self.extractor(self.summary(encoded, observed))
+        return value_map.invert(self.local.decode(target, past.target_map().normalise(query_times)))
 
 
 def build_model(config: ModelConfig) -> FIMLocal | FIM:
-    """The module that a config describes."""
+    """Builds the module of a config."""
     return FIM(config) if isinstance(config, FIMConfig) else FIMLocal(config)

@@ -1,35 +1,33 @@
-"""One training step and one forward pass of benchmarks.torch_models, on a batch that fimjax's prior has drawn.
+"""A training step and a forward pass of benchmarks.torch_models, on a batch from fimjax's prior.
 
-Loss, clipping, AdamW, schedule, running average and the skipping of bad steps are those of fimjax.training, in float32.
+Loss, clipping, AdamW, schedule, running average and skipping of bad steps are those of fimjax.training, in float32.
 """
 
 import math
 import os
+import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from benchmarks.torch_models import FIM, FIMLocal, build_model
-from benchmarks.torch_params import Params, to_state_dict
-from benchmarks.torch_windows import Affine, SeasonPhase, Windows, expand, fit_range
+from benchmarks.torch_models import FIM, FIMLocal, Windows, build_model, expand, fit_range
 from fimjax.config import Config, TrainingConfig
 from fimjax.config.checks import require
 
 if TYPE_CHECKING:
-    from fimjax.prior.sampler import Sample  # a process that measures PyTorch does without JAX
+    from fimjax.prior.sampler import Sample  # a process that measures PyTorch does not import JAX
 
-WINDOW_CLIP, LEARNED_WINDOWS = 2.5, 3  # as in fimjax.training.losses
-LEAST_SPREAD, LEAST_WINDOW_SPREAD = 0.1, 0.03  # likewise
+Params = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """B series in K windows of T slots, the last window being the target; see fimjax.prior.sampler."""
+    """B series in K windows of T slots; the last window is the target. See fimjax.prior.sampler."""
 
     times: Tensor  # [B, K, T]
     noisy: Tensor  # [B, K, T]
@@ -39,110 +37,120 @@ class Batch:
     origin: Tensor  # [B]
     duration: Tensor  # [B]
     steps: Tensor  # [B]
-    season: Tensor  # [B]
 
     def past(self) -> Windows:
-        """The context windows as a model reads them."""
+        """The context windows."""
         mask = self.observed[:, :-1]
         values, times = (x[:, :-1].masked_fill(~mask, 0.0) for x in (self.noisy, self.times))
-        return Windows(values, times, mask, self.origin, self.duration, self.steps, self.season)
+        return Windows(values, times, mask, self.origin, self.duration, self.steps)
 
     def query_times(self) -> Tensor:
-        """Times at which a model is asked, [B, K, T]."""
+        """Query times of all windows [B, K, T]."""
         return self.times.masked_fill(~self.valid, 0.0)
 
 
 def to_torch(sample: "Sample") -> Batch:
-    """A sample of fimjax's prior, its arrays JAX's or NumPy's, as a batch for PyTorch."""
+    """Converts a sample of fimjax's prior, with JAX or NumPy arrays."""
     return Batch(**{f.name: torch.tensor(np.asarray(getattr(sample, f.name))) for f in fields(Batch)})
 
 
+RENAMES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"embedding\.Dense_0", "embedding"),
+    (r"extractor\.DenseBlock_0", "extractor.0"),
+    (r"extractor\.Dense_0", "extractor.1"),
+    (r"extractor\.Dense_1", "extractor.3"),
+    (r"Dense_0", "linear"),
+    (r"LayerNorm_0", "norm"),
+    (r"block_(\d+)", r"\1"),
+    (r"layer_(\d+)", r"layers.\1"),
+    (r"norm_0", "norm"),
+    (r"(hidden|norm)_2", lambda found: "hidden.1." + {"hidden": "linear", "norm": "norm"}[found[1]]),
+    (r"hidden_(\d+)", lambda found: f"hidden.{int(found[1]) - 1}.0"),
+    (r"\.(kernel|scale)$", ".weight"),
+)
+"""Names of Flax parameters that differ in PyTorch, in the order of replacement."""
+
+
+def to_state_dict(params: Params) -> dict[str, Tensor]:
+    """Converts Flax parameters, or gradients of the same structure, to the argument of `load_state_dict`."""
+    state = {}
+    for name, x in _leaves(params):
+        for pattern, replacement in RENAMES:
+            name = re.sub(pattern, replacement, name)
+        state[name] = x
+    return _pack_projections(state)
+
+
+def _leaves(params: Params, prefix: str = "") -> Iterator[tuple[str, Tensor]]:
+    for key, x in params.items():
+        name = f"{prefix}{key}"
+        if isinstance(x, Mapping):
+            yield from _leaves(x, f"{name}.")
+        else:
+            yield name, _in_torch_shape(name, torch.tensor(np.asarray(x)))
+
+
+def _in_torch_shape(name: str, x: Tensor) -> Tensor:
+    """Flattens heads and transposes matrices to [outputs, inputs]."""
+    if name.endswith("bias"):
+        return x.flatten()
+    if not name.endswith("kernel"):
+        return x
+    return (x.flatten(0, -2) if name.endswith("attention.out.kernel") else x.flatten(1)).T.contiguous()
+
+
+def _pack_projections(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Packs all projections of the same tokens into one matrix."""
+    for name in [name for name in state if ".key." in name and name.replace(".key.", ".value.") in state]:
+        parts = ("query", "key", "value") if "encoder" in name else ("key", "value")
+        packed = torch.cat([state.pop(name.replace(".key.", f".{part}.")) for part in parts])
+        state[name.replace(".key.", f".{'_'.join(parts)}.")] = packed
+    return state
+
+
 def interpolate_windows(model: FIMLocal, batch: Batch) -> Tensor:
-    """FIM-l's answer at every slot of every window, [B, K, T, L]."""
+    """FIM-l's interpolation at every slot of every window, [B, K, T, L]."""
     count, times = batch.times.shape[1], batch.query_times().flatten(0, 1)
-    season = batch.origin, batch.duration / batch.steps, batch.season
-    clock = SeasonPhase(*(x.repeat_interleave(count) for x in season))
-    out = model(batch.noisy.flatten(0, 1), times, batch.observed.flatten(0, 1), times, clock)
+    out = model(batch.noisy.flatten(0, 1), times, batch.observed.flatten(0, 1), times)
     return out.unflatten(0, (-1, count))
 
 
 def forecast_target(model: FIM, batch: Batch) -> Tensor:
-    """FIM's answer at every slot of the target window, [B, T, L]."""
+    """FIM's forecast at every slot of the target window, [B, T, L]."""
     return model(batch.past(), batch.query_times()[:, -1])
 
 
-def mean_of_each(errors: Tensor, valid: Tensor) -> Tensor:
-    """The mean error of each series over its valid places, zero where there are none: [B, Q], [B, Q] -> [B]."""
-    return errors.masked_fill(~valid, 0.0).sum(-1) / valid.sum(-1).clamp(min=1)
-
-
 def mean_over_series(errors: Tensor, valid: Tensor) -> Tensor:
-    """The mean over series of their mean errors, over those that have a valid place: [B, Q], [B, Q] -> []."""
-    return mean_of_each(errors, valid).sum() / valid.any(-1).sum().clamp(min=1)
-
-
-def spread_weights(quantiles: Tensor, counted: Tensor, power: float, least: float) -> Tensor:
-    """One over a power of how far apart the outer quantiles are on average: [..., Q, L], [..., Q] -> [...]."""
-    quantiles = quantiles.detach()
-    return (least + mean_of_each(quantiles[..., -1] - quantiles[..., 0], counted)) ** -power
+    """The mean error of each series over its valid slots, averaged over series with any: [B, Q], [B, Q] -> []."""
+    means = errors.masked_fill(~valid, 0.0).sum(-1) / valid.sum(-1).clamp(min=1)
+    return means.sum() / valid.any(-1).sum().clamp(min=1)
 
 
 def make_loss(model: FIMLocal | FIM, training: TrainingConfig) -> Callable[[Batch], Tensor]:
     """The loss of a model on a batch."""
+    require(not training.spread_power, "spread_power: the PyTorch models do not have it")
     clip = training.target_clip
     levels = torch.tensor(model.config.quantile_levels) if model.config.quantile_levels else None
 
-    def prediction_errors(
-        out: Tensor,
-        clean: Tensor,
-        noisy: Tensor,
-        value_map: Affine,
-        valid: Tensor,
-        clip: float,
-        least: float | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """Errors [..., Q] of out [..., Q, L] in the units of a map [...], and where they count [..., Q].
-
-        With the least of spreads they are weighted by the forecast's own, if the config asks for it.
-        """
+    def loss(batch: Batch) -> Tensor:
+        clean, noisy, valid, observed = batch.clean, batch.noisy, batch.valid, batch.observed
+        if isinstance(model, FIM):
+            out, value_map = forecast_target(model, batch), batch.past().value_map()
+            clean, noisy, counted = clean[:, -1], noisy[:, -1], valid[:, -1]
+        else:
+            out, value_map = interpolate_windows(model, batch), fit_range(noisy, observed)
+            counted = valid if levels is None else valid & ~observed
         out = value_map.normalise(out)
         targets = value_map.normalise(clean if levels is None else noisy).clamp(-clip, clip)
-        counted = valid & expand(value_map.scale > 0, valid)
+        counted = counted & expand(value_map.scale > 0, counted)
         if levels is None:
-            return (targets - out[..., 0]).square(), counted
-        error = targets[..., None] - out
-        errors = torch.maximum(levels * error, (levels - 1) * error).mean(-1)
-        if training.spread_power and least is not None:
-            errors = errors * spread_weights(out, counted, training.spread_power, least)[..., None]
-        return errors, counted
+            errors = (targets - out[..., 0]).square()
+        else:
+            error = targets[..., None] - out
+            errors = torch.maximum(levels * error, (levels - 1) * error).mean(-1)
+        return mean_over_series(errors.flatten(0, -2), counted.flatten(0, -2))
 
-    def interpolation_loss(batch: Batch) -> Tensor:
-        asked = batch.valid if levels is None else batch.valid & ~batch.observed
-        out, value_map = interpolate_windows(model, batch), fit_range(batch.noisy, batch.observed)
-        found = prediction_errors(out, batch.clean, batch.noisy, value_map, asked, clip)
-        return mean_over_series(*(x.flatten(0, 1) for x in found))
-
-    def forecasting_loss(batch: Batch) -> Tensor:
-        forecast, times = model.encode(batch.past()), batch.query_times()
-        clean, noisy, valid = (x[:, -1] for x in (batch.clean, batch.noisy, batch.valid))
-        out = model.decode(forecast, times[:, -1])
-        errors, counted = prediction_errors(out, clean, noisy, forecast.value_map, valid, clip, LEAST_SPREAD)
-        if model.config.interpolation_weight > 0:
-            last = slice(-LEARNED_WINDOWS - 1, -1)
-            out = model.interpolate(forecast, times[:, last])
-            errors = errors + model.config.interpolation_weight * seen_windows_error(out, batch, last)[:, None]
-        return mean_over_series(errors, counted)
-
-    def seen_windows_error(out: Tensor, batch: Batch, last: slice) -> Tensor:
-        """FIM-l's error [B] at the points of the last seen windows that the model may not see."""
-        clean, noisy, valid, observed = (x[:, last] for x in (batch.clean, batch.noisy, batch.valid, batch.observed))
-        asked = valid if levels is None else valid & ~observed
-        value_map = fit_range(noisy, observed)
-        clipped = min(clip, WINDOW_CLIP)
-        found = prediction_errors(out, clean, noisy, value_map, asked, clipped, LEAST_WINDOW_SPREAD)
-        return mean_of_each(*(x.flatten(1) for x in found))
-
-    return forecasting_loss if isinstance(model, FIM) else interpolation_loss
+    return loss
 
 
 def learning_rate(training: TrainingConfig, step: int) -> float:
@@ -170,7 +178,7 @@ def make_optimizer(model: nn.Module, training: TrainingConfig) -> torch.optim.Op
 
 
 class TrainStep:
-    """One optimiser step on a given batch; `model` and `average` hold what has been learned."""
+    """An optimiser step on a given batch; `model` and `average` hold the parameters and their running average."""
 
     def __init__(self, config: Config, params: Params | None, compiled: bool):
         self.training = config.training
@@ -182,7 +190,7 @@ class TrainStep:
         self.good_steps = 0
 
     def __call__(self, batch: Batch) -> float:
-        """The loss before the step."""
+        """Makes a step and returns the loss before it."""
         self.optimizer.zero_grad()
         loss = self.loss(batch)
         loss.backward()
@@ -203,20 +211,20 @@ class TrainStep:
 
 
 def make_step(config: Config, params: Params | None = None, compiled: bool = False) -> TrainStep:
-    """A training step from Flax parameters, or from random ones; `compiled` by torch.compile at its first call."""
+    """A training step from Flax parameters or from random ones; torch.compile compiles it at its first call."""
     return TrainStep(config, params, compiled)
 
 
 def make_forward(config: Config, params: Params | None = None, compiled: bool = False) -> Callable[[Batch], Tensor]:
-    """The forward pass without gradients: FIM's forecast of the target window, or FIM-l's answer at all slots."""
+    """The forward pass without gradients: FIM's forecast of the target window, or FIM-l's output at all slots."""
     model = load_model(config, params).eval()
-    answer = forecast_target if isinstance(model, FIM) else interpolate_windows
-    forward = maybe_compile(lambda batch: answer(model, batch), compiled)
+    predict = forecast_target if isinstance(model, FIM) else interpolate_windows
+    forward = maybe_compile(lambda batch: predict(model, batch), compiled)
     return torch.inference_mode()(forward)
 
 
 def load_model(config: Config, params: Params | None) -> FIMLocal | FIM:
-    """The model of a config with Flax parameters, or with random ones from the config's seed."""
+    """Builds the model of a config, with Flax parameters or with random ones from the config's seed."""
     require(config.training.precision == "float32", "precision: the PyTorch models are for float32")
     torch.manual_seed(config.training.seed)
     model = build_model(config.model)
@@ -226,10 +234,10 @@ def load_model(config: Config, params: Params | None) -> FIMLocal | FIM:
 
 
 def maybe_compile(function: Callable, compiled: bool) -> Callable:
-    """The function itself, or compiled for each shape of its input, as JAX compiles."""
+    """Returns the function itself, or compiled for each shape of its input, as JAX does."""
     if not compiled:
         return function
     compiler = os.environ.get("CXX", "g++")
     if shutil.which(compiler) is None:
-        raise RuntimeError(f"torch.compile needs a C++ compiler, and there is no {compiler!r}; CXX may name another")
+        raise RuntimeError(f"torch.compile needs a C++ compiler; {compiler!r} does not exist (CXX may name another)")
     return torch.compile(function, dynamic=False, fullgraph=True)

@@ -1,11 +1,25 @@
-"""Training runs as weights that ship: `python -m research.bundle runs/fim --local runs/fim_local`.
+"""How are the weights made that ship with fimjax? This script turns a training run into weights with their lineage.
 
-Several runs of one config, each from a seed of its own, become the members of one model.
+`python -m research.bundle runs/small/fim --average-with runs/small/mean --purpose "forecasts, gaps"`
+
+It writes `config.json` and `model.safetensors`, and the training log of all stages to `research/logs/NAME.jsonl`. The
+block `about` of the config has the lineage, one entry a training run:
+
+    "lineage": [
+      {"stage": 1, "model": "FIM", "parents": [], "seed": 1, "steps": 86000, "series": 5504000, "minutes": 180.0,
+       "checkpoint_step": 86000, "validation_loss": 0.55},
+      {"stage": 2, "model": "FIM", "parents": [1], ...}
+    ],
+    "average": {"1": 0.5, "2": 0.5}
+
+`parents` are the stages that a run started from; several, if it started from averaged parameters. `average` has the
+share of each stage in the parameters, and is left out if they are those of the last stage.
+
+What was learned: parameters of runs that started from one another can be averaged, and the average is as good as or
+better than either run (research/log.md).
 """
 
 import argparse
-import dataclasses
-import itertools
 import json
 import os
 import platform
@@ -18,7 +32,7 @@ import numpy as np
 
 from fimjax.checkpoints.pretrained import DEFAULT, load_pretrained, save_pretrained
 from fimjax.checkpoints.runs import load_params
-from fimjax.config import Config, differing_keys
+from fimjax.config import Config
 from fimjax.errors import ConfigError
 from fimjax.files import replacing
 from fimjax.models import model_name
@@ -27,107 +41,138 @@ from fimjax.training.losses import Params
 from fimjax.training.metrics import METRICS_FILE
 
 WEIGHTS = Path(__file__).parents[1] / "fimjax" / "weights"
+LOGS = Path(__file__).parent / "logs"
 
 Which = Literal["best", "latest"]
-
-LOG = "training.jsonl"
-"""The metrics of all stages, a line each, that ship with the weights."""
+Stage = dict[str, Any]
+Line = dict[str, Any]
 
 
 def bundle(
-    runs: list[Path],
-    local: Path | None,
+    run: Path,
     folder: Path,
     which: Which = "best",
     purpose: str = "",
-    before: Sequence[Path] = (),
-    mean_with: Path | None = None,
+    parents: Sequence[Path] = (),
+    average_with: Path | None = None,
 ) -> None:
-    """Writes a checkpoint of each run, with what made it: settings, seed, steps, hardware, time, and the log.
+    """Writes a checkpoint of a run as weights, with its lineage and log.
 
     Args:
-        runs: one, or several of one config but for the seed.
-        which: the checkpoint with the lowest validation loss, or the newest one, where losses do not compare: the prior
-            of a run may have changed on its way.
-        purpose: what to take the weights for, as `fimjax models` says it.
-        before: the runs, or the weights, that the runs began from, whose stories come first.
-        mean_with: a run, or weights, of the same model, whose parameters are averaged with those of the runs. Of
-            trainings that began from one another parameters average as answers do, and cost the time of one.
+        run: folder of a training run.
+        folder: folder of the weights.
+        which: the checkpoint with the lowest validation loss, or the newest one. The newest one is the right choice if
+            the prior changed during the run, because then losses do not compare.
+        purpose: description of the weights in `fimjax models`.
+        parents: runs or weights that the run started from.
+        average_with: one more parent, whose parameters are averaged with the run's.
     """
-    configs, members = zip(*(load_params(run, which) for run in runs))
-    for run, other in zip(runs[1:], configs[1:]):
-        _require_alike(configs[0], other, run)
-    name = model_name(configs[0].model)
-    if mean_with is not None:
-        members = [_mean(params, mean_with, configs[0]) for params in members]
-        before = (mean_with, *before)
-    names = [name] if len(runs) == 1 else [f"{name}, member {i}" for i in range(1, len(runs) + 1)]
-    stages = [] if local is None else [("FIM-l", load_params(local)[0], local)]
-    stages += zip(names, configs, runs)
-    logs = {name: _read_log(path) for name, _, path in stages}
-    stories = [_story(earlier, which) for earlier in before]
-    facts, earlier_lines = (list(itertools.chain(*parts)) for parts in zip(*stories)) if stories else ([], [])
-    facts += [{"stage": name, **_facts(settings, logs[name], which)} for name, settings, _ in stages]
-    about = {
+    config, params = load_params(run, which)
+    if average_with is not None:
+        params = _average(params, average_with, config)
+        parents = (average_with, *parents)
+    lineage, log, origins = _join([_read_parent(parent, which) for parent in parents])
+    lines = _read_lines(run / METRICS_FILE)
+    number = len(lineage) + 1
+    lineage.append(
+        {"stage": number, "model": model_name(config.model)}
+        | {"parents": sorted({stage for origin in origins for stage in origin})}
+        | _facts(config, lines, which)
+    )
+    log += [{"stage": number, **line} for line in lines]
+    about: dict[str, Any] = {
         "hardware": f"{_processor()}, {os.cpu_count()} cores",
-        "steps": sum(stage["steps"] for stage in facts),
-        "seconds": round(60 * sum(stage["minutes"] for stage in facts)),
-        "stages": facts,
+        "steps": sum(stage["steps"] for stage in lineage),
+        "seconds": round(60 * sum(stage["minutes"] for stage in lineage)),
+        "lineage": lineage,
     }
-    if mean_with is not None:
-        both = stories[0][0][-1], facts[-1]
-        about["mean_of"] = [f"{stage['stage']}, seed {stage['seed']}" for stage in both]
+    if average_with is not None:
+        shares = {stage: share / 2 for stage, share in origins[0].items()} | {number: 0.5}
+        about["average"] = {str(stage): share for stage, share in sorted(shares.items())}
     if purpose:
         about["purpose"] = purpose
-    config = dataclasses.replace(configs[0], members=len(runs))
-    params = members[0] if len(runs) == 1 else jax.tree.map(lambda *leaves: np.stack(leaves), *members)
     save_pretrained(folder, config, params, about)
-    lines = earlier_lines + [json.dumps({"stage": name, **line}) for name, log in logs.items() for line in log]
-    with replacing(folder / LOG) as scratch:
-        scratch.write_text("\n".join(lines) + "\n")
+    with replacing(log_path(folder)) as scratch:
+        scratch.write_text("".join(json.dumps(line) + "\n" for line in log))
 
 
-def _require_alike(config: Config, other: Config, run: Path) -> None:
-    """Members differ in their seeds, and in nothing else."""
-    same_seed = dataclasses.replace(other.training, seed=config.training.seed)
-    differences = differing_keys(config, dataclasses.replace(other, training=same_seed))
-    if other.training.seed == config.training.seed:
-        differences.append(f"training.seed: {other.training.seed} as the first one's")
-    if differences:
-        raise SystemExit(f"{run}: no member for the first run: {'; '.join(differences)}")
+def log_path(folder: Path) -> Path:
+    """Path of the training log of weights: in research/logs for weights that ship, else next to their folder."""
+    folder = folder.resolve()
+    return (LOGS if folder.parent == WEIGHTS else folder.parent) / f"{folder.name}.jsonl"
 
 
-def _mean(params: Params, other: Path, config: Config) -> Params:
-    """The mean of two sets of parameters of one model; the other may have had fewer features."""
+def read_lineage(about: dict[str, Any]) -> tuple[list[Stage], dict[int, float]]:
+    """Reads the lineage of weights, and the share of each stage in their parameters.
+
+    Weights of fimjax 0.1 have labels such as "before: before: FIM" instead, which do not say which stage was averaged:
+    their stages become a chain.
+    """
+    if "lineage" in about:
+        lineage = about["lineage"]
+    else:
+        lineage = [
+            {"stage": i, "model": old["stage"].split(": ")[-1], "parents": [i - 1] if i > 1 else []}
+            | {key: old[key] for key in ("seed", "steps", "series", "minutes") if key in old}
+            | {"checkpoint_step": old.get("best_step"), "validation_loss": old.get("validation_loss")}
+            for i, old in enumerate(about.get("stages", []), start=1)
+        ]
+    last = {len(lineage): 1.0} if lineage else {}
+    return lineage, {int(stage): share for stage, share in about["average"].items()} if "average" in about else last
+
+
+def _read_parent(parent: Path, which: Which) -> tuple[list[Stage], list[Line], dict[int, float]]:
+    """Lineage, log and shares of a run or of weights."""
+    if (parent / METRICS_FILE).exists():
+        config, lines = load_params(parent, which)[0], _read_lines(parent / METRICS_FILE)
+        stage = {"stage": 1, "model": model_name(config.model), "parents": [], **_facts(config, lines, which)}
+        return [stage], [{"stage": 1, **line} for line in lines], {1: 1.0}
+    lineage, shares = read_lineage(load_pretrained(parent)[2])
+    log = log_path(parent)
+    return lineage, _read_lines(log) if log.exists() else [], shares
+
+
+def _join(
+    parents: list[tuple[list[Stage], list[Line], dict[int, float]]],
+) -> tuple[list[Stage], list[Line], list[dict[int, float]]]:
+    """Joins the lineages and logs of parents under new numbers; a stage that several of them have occurs once."""
+    lineage: list[Stage] = []
+    log: list[Line] = []
+    origins = []
+    for stages, lines, shares in parents:
+        numbers: dict[int, int] = {}
+        added = set()
+        for stage in stages:
+            renamed = {**stage, "parents": [numbers[number] for number in stage["parents"]]}
+            same = next((one for one in lineage if {**one, "stage": 0} == {**renamed, "stage": 0}), None)
+            if same is None:
+                same = {**renamed, "stage": len(lineage) + 1}
+                lineage.append(same)
+                added.add(stage["stage"])
+            numbers[stage["stage"]] = same["stage"]
+        log += [{**line, "stage": numbers[line["stage"]]} for line in lines if line["stage"] in added]
+        origins.append({numbers[stage]: share for stage, share in shares.items()})
+    return lineage, log, origins
+
+
+def _average(params: Params, other: Path, config: Config) -> Params:
+    """The mean of two sets of parameters of one model; the other one may have had fewer features."""
     earlier, others, _ = load_pretrained(other)
     try:
         others = fitted(others, earlier.model, config.model)
     except ConfigError as error:
-        raise SystemExit(f"{other}: no model to take the mean with: {error}") from error
+        raise SystemExit(f"{other}: its parameters cannot be averaged with the run's: {error}") from error
     return jax.tree.map(lambda a, b: (np.asarray(a) + np.asarray(b)) / 2, params, others)
 
 
-def _story(before: Path, which: Which) -> tuple[list[dict[str, Any]], list[str]]:
-    """Stages and log of an earlier run, or of weights with theirs, as of what came before."""
-    if (before / METRICS_FILE).exists():
-        settings, log = load_params(before, which)[0], _read_log(before)
-        name = model_name(settings.model)
-        stages, log = [{"stage": name, **_facts(settings, log, which)}], [{"stage": name, **line} for line in log]
-    else:
-        stages = load_pretrained(before)[2]["stages"]
-        log = [json.loads(line) for line in (before / LOG).read_text().splitlines()]
-    told = lambda entry: {**entry, "stage": f"before: {entry['stage']}"}
-    return [told(stage) for stage in stages], [json.dumps(told(line)) for line in log]
+def _read_lines(path: Path) -> list[Line]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def _read_log(run: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (run / METRICS_FILE).read_text().splitlines()]
-
-
-def _facts(config: Config, log: list[dict[str, Any]], which: Which) -> dict[str, Any]:
-    """What a stage took and what it came to."""
+def _facts(config: Config, log: list[Line], which: Which) -> dict[str, Any]:
+    """Cost and validation loss of a run."""
     validations = [line for line in log if line["phase"] == "validation"]
-    best = min(validations, key=lambda line: line["loss"]) if which == "best" else validations[-1]
+    chosen = min(validations, key=lambda line: line["loss"]) if which == "best" else validations[-1]
     training = [line for line in log if line["phase"] == "train"]
     series = config.training.batch_size * config.training.log_every
     return {
@@ -135,13 +180,13 @@ def _facts(config: Config, log: list[dict[str, Any]], which: Which) -> dict[str,
         "steps": training[-1]["step"],
         "series": training[-1]["step"] * config.training.batch_size,
         "minutes": round(sum(series / line["series_per_second"] for line in training) / 60, 1),
-        "best_step": best["step"],
-        "validation_loss": round(best["loss"], 5),
+        "checkpoint_step": chosen["step"],
+        "validation_loss": round(chosen["loss"], 5),
     }
 
 
 def _processor() -> str:
-    """The processor by the name that it gives itself."""
+    """Name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -150,20 +195,18 @@ def _processor() -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("runs", type=Path, nargs="+", help="run of a model that forecasts, or of each of its members")
-    parser.add_argument("--local", type=Path, help="run of the FIM-l that the first began from")
-    parser.add_argument("--before", type=Path, nargs="+", default=(), help="runs or weights that the runs began from")
-    parser.add_argument("--mean-with", type=Path, help="run or weights whose parameters to average the run's with")
-    parser.add_argument("--latest", action="store_true", help="the newest checkpoint instead of the best one")
-    parser.add_argument("--purpose", default="", help="what to take the weights for, as `fimjax models` says it")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, help="folder of a training run")
+    parser.add_argument("--parents", type=Path, nargs="+", default=(), help="runs or weights that the run started from")
+    parser.add_argument("--average-with", type=Path, help="a parent whose parameters are averaged with the run's")
+    parser.add_argument("--latest", action="store_true", help="take the newest checkpoint instead of the best one")
+    parser.add_argument("--purpose", default="", help="description of the weights in `fimjax models`")
     parser.add_argument("--out", type=Path, default=WEIGHTS / DEFAULT, help="folder of the weights")
     arguments = parser.parse_args()
-    which = "latest" if arguments.latest else "best"
-    story = {name: getattr(arguments, name) for name in ("purpose", "before", "mean_with")}
-    bundle(arguments.runs, arguments.local, arguments.out, which, **story)
+    which: Which = "latest" if arguments.latest else "best"
+    bundle(arguments.run, arguments.out, which, arguments.purpose, arguments.parents, arguments.average_with)
     size = sum(file.stat().st_size for file in arguments.out.iterdir()) / 1e6
-    print(f"{arguments.out}: {size:.1f} MB")
+    print(f"{arguments.out}: {size:.1f} MB; log: {log_path(arguments.out)}")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""What may be looked at while a model is made: backtests inside the training parts of M1 and M4.
+"""How good is a model on real series that may be looked at during development?
 
-`python -m research.development --model runs/small/fim` forecasts the last steps of the training parts from
-what comes before them; the test parts are not read. With --dates each data set is forecast twice: by numbered steps, as
-the evaluation does, and by frames with dates, whose frequency and season the forecaster finds by itself, as for any
-user. With --seasonal 0.9 only series of strong seasons are taken. With --origins 1 2 3 the steps before the last ones,
-and those before them, are forecast too: the last years of thousands of series are the same years, and what these had in
-common is no property of series. With --calibrate intervals go by the histories of each backtest.
+`python -m research.development --model runs/small/fim` backtests models inside the training parts of M1 and M4: it
+forecasts the last h steps of each training part from the steps before them. The test parts are never read. Every change
+of prior, architecture and recipe was decided by this script (research/log.md).
+
+`--origins 1 2 3` also forecasts the h steps before the last ones, and the h steps before those. This matters because
+thousands of series end in the same years, and a prior that fits one era does not fit the next. `--dates` forecasts each
+data set twice, with numbered steps as in the evaluation and with dates as a user would; `--seasonal 0.9` takes only
+series with a strong season; `--calibrate` calibrates the intervals on the histories of each backtest.
 """
 
 import argparse
@@ -21,25 +23,27 @@ from fimjax.evaluation.datasets.catalog import CATALOG
 from fimjax.evaluation.datasets.dataset import Dataset
 from fimjax.evaluation.datasets.folder import load_dataset
 from fimjax.evaluation.datasets.sampling import take_sample
-from fimjax.evaluation.forecasts import LEVELS, Forecasts, level_column
+from fimjax.evaluation.forecasts import LEVELS, Forecasts, quantile_column
 from fimjax.evaluation.metrics import geometric_mean
-from fimjax.evaluation.registry import BenchmarkModel, ask
-from fimjax.evaluation.scoring import reference_scores, score
-from fimjax.evaluation.variants import Calibrated
+from fimjax.evaluation.registry import BenchmarkModel, Calibrated, run_model
+from fimjax.evaluation.scoring import compute_references, score
 from fimjax.files import replacing
 from fimjax.forecaster import Forecaster
-from research.season import take_apart
+from research.season import decompose
 
 DATASETS = tuple(name for name, info in CATALOG.items() if info.competition in ("m1", "m4"))
-"""The data sets whose training parts may be looked at."""
+"""Data sets whose training parts may be used for development."""
 
 MOST_POINTS = 500
-"""Longer histories are cut: dates in nanoseconds last for 584 years."""
+"""Longer histories are cut, because dates in nanoseconds cover only 584 years."""
 
 
 def development_part(dataset: Dataset, origin: int = 1) -> Dataset:
-    """The training parts of a data set, the last steps of each as its test part; for an origin of 2 those before the
-    last, and so on."""
+    """Splits the training parts of a data set into histories and targets.
+
+    Args:
+        origin: 1 takes the last h steps as targets, 2 the h steps before them, and so on.
+    """
     h = dataset.info.horizon
     long = [i for i, y in enumerate(dataset.histories) if len(y) > origin * h]
     histories = [dataset.histories[i][: len(dataset.histories[i]) - (origin - 1) * h] for i in long]
@@ -51,13 +55,13 @@ def development_part(dataset: Dataset, origin: int = 1) -> Dataset:
 
 
 def strongly_seasonal(dataset: Dataset, least: float) -> Dataset:
-    """The series whose season explains at least that much of what is left beside their level."""
-    parts = [take_apart(y, dataset.info.season) for y in dataset.histories]
+    """Selects series whose season explains at least this share of the variance around the level."""
+    parts = [decompose(y, dataset.info.season) for y in dataset.histories]
     return dataset.take(np.array([i for i, part in enumerate(parts) if part and part.strength >= least], int))
 
 
 def dated_frame(dataset: Dataset) -> pd.DataFrame:
-    """The histories with dates of their frequency, all of them ending on the same one."""
+    """The histories with dates of their frequency; all of them end on the same date."""
     longest = max(map(len, dataset.histories))
     stamps = pd.date_range("1700-01-01", periods=longest, freq=dataset.info.frequency)
     return pd.DataFrame(
@@ -70,14 +74,14 @@ def dated_frame(dataset: Dataset) -> pd.DataFrame:
 
 
 def forecast_by_dates(model: Forecaster, dataset: Dataset) -> Forecasts:
-    """The forecasts of a user's frame, whose frequency says what a season is."""
+    """Forecasts a frame with dates, whose frequency determines the season."""
     h = dataset.info.horizon
-    answer = model.forecast(dated_frame(dataset), h, quantiles=LEVELS, nonnegative=dataset.is_nonnegative)
-    columns = [answer[f"{model.name}-{level_column(level)}"].to_numpy() for level in LEVELS]
+    found = model.forecast(dated_frame(dataset), h, quantiles=LEVELS, nonnegative=dataset.is_nonnegative)
+    columns = [found[f"{model.name}-{quantile_column(level)}"].to_numpy() for level in LEVELS]
     zeros = np.zeros(len(dataset))
     return Forecasts(
         ids=dataset.ids,
-        point=answer[model.name].to_numpy().reshape(-1, h),
+        point=found[model.name].to_numpy().reshape(-1, h),
         quantiles=np.stack(columns, axis=-1).reshape(-1, h, len(LEVELS)),
         seconds=zeros,
         elapsed=zeros,
@@ -86,16 +90,15 @@ def forecast_by_dates(model: Forecaster, dataset: Dataset) -> Forecasts:
 
 
 def measure(model: Forecaster | Calibrated, dataset: Dataset) -> dict[str, float]:
-    """Figures of a data set, beside those of the last season repeated."""
-    by, found = reference_scores(dataset), ask(BenchmarkModel(model.name, model), dataset)
-    row = score(dataset, found, by)[0]
-    repeated = dataclasses.replace(found, point=by.last_season)
-    naive = score(dataset, repeated, by)[0]
+    """Scores of a model on a data set, and ratios to the seasonal naive forecast."""
+    references, found = compute_references(dataset), run_model(BenchmarkModel(model.name, model), dataset)
+    row = score(dataset, found, references)[0]
+    naive = score(dataset, dataclasses.replace(found, point=references.last_season), references)[0]
     return {
         "series": len(dataset),
         "sCRPS": row["scrps"],
         "MASE": row["mase"],
-        "sCRPS/SNaive": row["scrps"] / naive["nd"],  # of a single value, sCRPS is the normalised deviation
+        "sCRPS/SNaive": row["scrps"] / naive["nd"],  # sCRPS of a point forecast is ND
         "MASE/SNaive": row["mase"] / naive["mase"],
         "coverage 80": row["coverage_80"],
         "coverage 95": row["coverage_95"],
@@ -104,20 +107,20 @@ def measure(model: Forecaster | Calibrated, dataset: Dataset) -> dict[str, float
 
 
 def summarise(rows: pd.DataFrame) -> str:
-    """What the figures come to over the data sets."""
-    off = (rows["coverage 80"] - 0.8).abs().mean()
+    """Geometric means of the ratios over the data sets."""
+    error = (rows["coverage 80"] - 0.8).abs().mean()
     means = geometric_mean(rows[["sCRPS/SNaive", "MASE/SNaive"]], axis=0)
     return (
         f"geometric means over {len(rows)} data sets: sCRPS/SNaive {means['sCRPS/SNaive']:.4f}, "
-        f"MASE/SNaive {means['MASE/SNaive']:.4f}; 80 % intervals are off by {off:.3f}"
+        f"MASE/SNaive {means['MASE/SNaive']:.4f}; 80 % intervals have a coverage error of {error:.3f}"
     )
 
 
-def compare_ways(model: Forecaster, dataset: Dataset) -> dict[str, float]:
-    """Figures by the evaluation's steps and by dated frames, and by how much the forecasts differ at most."""
-    by = reference_scores(dataset)
-    found = {"steps": ask(BenchmarkModel(model.name, model), dataset), "dates": forecast_by_dates(model, dataset)}
-    rows = {way: score(dataset, forecasts, by)[0] for way, forecasts in found.items()}
+def compare_steps_with_dates(model: Forecaster, dataset: Dataset) -> dict[str, float]:
+    """Scores with numbered steps and with dates, and the largest difference between their quantiles."""
+    references = compute_references(dataset)
+    found = {"steps": run_model(BenchmarkModel(model.name, model), dataset), "dates": forecast_by_dates(model, dataset)}
+    rows = {way: score(dataset, forecasts, references)[0] for way, forecasts in found.items()}
     sizes = np.array([np.abs(y).max() for y in dataset.histories])[:, None, None]
     difference = np.abs(found["steps"].quantiles - found["dates"].quantiles) / np.where(sizes > 0, sizes, 1.0)
     return {
@@ -133,21 +136,20 @@ def main() -> int:
         "--model",
         nargs="+",
         default=[None],
-        help="names or folders of weights, or runs (default: those that ship)",
+        help="names or folders of weights, or runs (default: the bundled weights)",
     )
     parser.add_argument("--datasets", nargs="+", default=DATASETS, choices=DATASETS, metavar="NAME")
     parser.add_argument("--sample", type=int, default=500, help="series of each data set (default: 500)")
-    parser.add_argument("--data", type=Path, help="folder of the data (default: FIMJAX_DATA, or the user's cache)")
-    parser.add_argument("--origins", type=int, nargs="+", default=[1], help="1: the last steps, 2: those before them")
+    parser.add_argument("--data", type=Path, help="data folder (default: FIMJAX_DATA or the user's cache)")
+    parser.add_argument("--origins", type=int, nargs="+", default=[1], help="1: the last h steps, 2: those before, ...")
     parser.add_argument("--seasonal", type=float, help="least strength of the season, 0 to 1 (default: any series)")
-    parser.add_argument("--views", nargs="+", default=["plain"], help="looks at each series that are averaged")
-    parser.add_argument("--calibrate", action="store_true", help="widths by how far off those of the last steps were")
-    parser.add_argument("--dates", action="store_true", help="compare forecasts by steps with those by dated frames")
-    parser.add_argument("--output", type=Path, help="where to write the figures of all models, as CSV")
+    parser.add_argument("--calibrate", action="store_true", help="calibrate intervals on the histories")
+    parser.add_argument("--dates", action="store_true", help="compare forecasts with steps and with dates")
+    parser.add_argument("--output", type=Path, help="CSV file for the scores of all models")
     arguments = parser.parse_args()
     try:
         if min(arguments.origins) < 1:
-            raise EvaluationError(f"--origins: counted from 1, the last steps, not {min(arguments.origins)}")
+            raise EvaluationError(f"--origins: {min(arguments.origins)} is less than 1")
         if arguments.dates and arguments.calibrate:
             raise EvaluationError("--dates compares plain forecasts; leave out --calibrate")
         parts = {}
@@ -161,13 +163,13 @@ def main() -> int:
                     label = f"{name} {origin}" if len(arguments.origins) > 1 else name
                     parts[label] = take_sample(part, arguments.sample)
         if not parts:
-            raise EvaluationError(f"--seasonal: no series of {', '.join(arguments.datasets)} has a season so strong")
+            raise EvaluationError(f"--seasonal: no series of {', '.join(arguments.datasets)} has such a strong season")
         found = []
         for path in arguments.model:
-            model = Forecaster.from_pretrained(path, views=arguments.views)
-            model = Calibrated(model) if arguments.calibrate else model
-            look = compare_ways if arguments.dates else measure
-            rows = pd.DataFrame({name: look(model, part) for name, part in parts.items()}).T
+            forecaster = Forecaster.from_pretrained(path)
+            model = Calibrated(forecaster) if arguments.calibrate else forecaster
+            score_part = compare_steps_with_dates if arguments.dates else measure
+            rows = pd.DataFrame({name: score_part(model, part) for name, part in parts.items()}).T
             print(f"{path or model.name}\n{rows.astype({'series': int}).to_string(float_format='{:.4g}'.format)}")
             if not arguments.dates:
                 print(summarise(rows), flush=True)

@@ -1,11 +1,14 @@
-"""How well FIM-l fills in what is missing, beside interpolators that are fitted to each window or series.
+"""How well does FIM-l fill in missing values, compared with interpolators that are fitted to each series?
 
-`python -m research.filling --model runs/small/fim` measures it twice:
+`python -m research.filling --model runs/small/fim` measures this twice:
 
-- on windows of the model's own prior that neither training nor validation has seen, at the points that are left out;
-- on the training parts of M4, the last points of each with some of them removed; the test parts are not read.
+- on windows of the model's own prior that neither training nor validation uses, at the points that are left out;
+- on the training parts of M4: some of the last points of each series are removed; the test parts are never read.
 
-The model is told the season, of which the others know nothing.
+The model receives the season; the interpolators do not use it.
+
+What was learned: points removed at random are filled in slightly better than by a Gaussian process and 4 % better than
+by straight lines. On daily series lines are better, on hourly ones Gaussian processes are. Long gaps are a weakness.
 """
 
 import argparse
@@ -27,92 +30,94 @@ from fimjax.evaluation.datasets.dataset import Dataset
 from fimjax.evaluation.datasets.folder import load_dataset
 from fimjax.evaluation.datasets.sampling import take_sample
 from fimjax.forecaster import Forecaster
-from fimjax.inference.predict import Params, mean_of_members
 from fimjax.inference.quantiles import interpolate_quantiles
 from fimjax.models import build_model
 from fimjax.nn.quantile_head import median_index
 from fimjax.prior.sampler import sample_groups
-from fimjax.training.losses import WINDOW_CLIP, fold_windows, interpolate
+from fimjax.training.losses import WINDOW_CLIP, Params, fold_windows, interpolate
 from fimjax.training.step import stream_key
-from research.interpolators import RIVALS
+from research.interpolators import INTERPOLATORS
 
 DATASETS = tuple(name for name, info in CATALOG.items() if info.competition == "m4")
 """The data sets from whose training parts points are removed."""
 
 MODEL = "FIM-l"
-"""The model's row in the tables; the others are those of RIVALS."""
+"""The model's row in the tables; the other rows are those of INTERPOLATORS."""
 
 FILLING_STREAM = 3
-"""Of the held-out windows: a stream of keys that neither training nor validation draws from, whatever the seed."""
+"""Stream of random keys for held-out windows; neither training nor validation uses it."""
 
 FIELDS = ("times", "noisy", "clean", "observed", "valid")
-"""What a sample has for each slot of each window."""
+"""Fields of a sample with one value per slot of a window."""
 
 FEWEST_POINTS = 4
-"""Observed points that a window needs."""
+"""Least number of observed points in a window."""
 
 MOST_POINTS = 200
-"""Of a longer series, the last points are taken. The rivals are fitted to all of them as one window."""
+"""Longer series are cut to their last points. Interpolators are fitted to all of them as one window."""
 
 REMOVED = 0.3
-"""Share of the points between the first and the last of a series that are removed."""
+"""Share of the inner points of a series that are removed."""
 
 
 class Window(NamedTuple):
-    """The observed points of a window and those left out between them, values in units of the observed range."""
+    """Observed points of a window and points left out between them, scaled to the observed range."""
 
     times: np.ndarray  # [n], rising
     values: np.ndarray  # [n], from 0 to 1
     queries: np.ndarray  # [Q]
-    noisy: np.ndarray  # [Q], as it would have been observed
-    clean: np.ndarray  # [Q], the underlying function
-    answers: np.ndarray  # [Q, L], FIM-l's
+    noisy: np.ndarray  # [Q], with noise
+    clean: np.ndarray  # [Q], without noise
+    quantiles: np.ndarray  # [Q, L], of FIM-l
 
 
 @functools.partial(jax.jit, static_argnums=0)
-def _ask_group(config: Config, params: Params, key: jax.Array, group: jax.Array) -> tuple[dict[str, Any], jax.Array]:
-    """The seen windows of a group of series, fields [B * W, T], and FIM-l's answers at all slots [B * W, T, L]."""
+def _interpolate_group(
+    config: Config, params: Params, key: jax.Array, group: jax.Array
+) -> tuple[dict[str, Any], jax.Array]:
+    """Context windows of a group of series, fields [B * W, T], and FIM-l's quantiles at all slots [B * W, T, L]."""
     sample = sample_groups(key, group, 1, config.prior)
     folded = fold_windows(sample.replace(**{name: getattr(sample, name)[:, :-1] for name in FIELDS}))
     local = build_model(config.model.local)
-    return folded, mean_of_members(config, params, lambda member: interpolate(local, member["local"], folded))
+    return folded, interpolate(local, params["local"], folded)
 
 
 def held_out_windows(config: Config, params: Params, series: int, seed: int) -> list[Window]:
-    """What there is to be filled in of at least so many series, drawn in whole groups of the prior."""
+    """Windows with missing points, from at least this many series, in whole groups of the prior."""
     key, windows = stream_key(seed, FILLING_STREAM), []
     for group in range(-(-series // config.prior.group_size)):
-        folded, answers = jax.device_get(_ask_group(config, params, key, group))
-        for slots in zip(*(folded[name] for name in FIELDS), answers):
+        folded, quantiles = jax.device_get(_interpolate_group(config, params, key, group))
+        for slots in zip(*(folded[name] for name in FIELDS), quantiles):
             windows += _read_window(*slots)
     if not windows:
-        raise EvaluationError(f"the prior left nothing to be filled in of {series} series; take more of them")
+        raise EvaluationError(f"no window of {series} series has a missing point; use more series")
     return windows
 
 
 def _read_window(
     times: np.ndarray, noisy: np.ndarray, clean: np.ndarray, observed: np.ndarray, valid: np.ndarray, out: np.ndarray
 ) -> Iterator[Window]:
-    """A window from its slots [T], if it has points enough that are not all equal, and a gap between them."""
+    """Reads a window from its slots [T]; skips windows with few or equal points or without a gap."""
     if observed.sum() < FEWEST_POINTS:
         return
     times, noisy, clean, out = (x.astype(np.float64) for x in (times, noisy, clean, out))
-    asked = valid & ~observed & (times > times[observed][0]) & (times < times[observed][-1])
+    missing = valid & ~observed & (times > times[observed][0]) & (times < times[observed][-1])
     low, high = noisy[observed].min(), noisy[observed].max()
-    if asked.any() and high > low:
-        values, *targets = ((x - low) / (high - low) for x in (noisy[observed], noisy[asked], clean[asked], out[asked]))
-        yield Window(times[observed], values, times[asked], *targets)
+    if missing.any() and high > low:
+        parts = (noisy[observed], noisy[missing], clean[missing], out[missing])
+        values, *targets = ((x - low) / (high - low) for x in parts)
+        yield Window(times[observed], values, times[missing], *targets)
 
 
 def measure_windows(windows: list[Window], levels: tuple[float, ...], clip: float) -> pd.DataFrame:
-    """Errors against noisy and clean values, and the share of noisy ones between FIM-l's 10 and 90 % quantiles.
+    """Errors against noisy and clean values, and coverage of FIM-l's 80 % interval.
 
-    Each window counts equally, however many points it lacks. Targets are clipped as in training, to so many ranges.
+    All windows have the same weight. Targets are clipped as in training, to `clip` ranges.
     """
-    answers = {MODEL: [w.answers[:, median_index(levels)] for w in windows]}
-    answers |= {name: [fit(w.times, w.values, w.queries) for w in windows] for name, fit in RIVALS.items()}
-    rows: dict[str, dict[str, float]] = {name: {} for name in answers}
-    for name, found in answers.items():
+    filled = {MODEL: [w.quantiles[:, median_index(levels)] for w in windows]}
+    filled |= {name: [fit(w.times, w.values, w.queries) for w in windows] for name, fit in INTERPOLATORS.items()}
+    rows: dict[str, dict[str, float]] = {name: {} for name in filled}
+    for name, found in filled.items():
         for kind in ("noisy", "clean"):
             errors = [x - np.clip(getattr(w, kind), -clip, clip) for x, w in zip(found, windows)]
             rows[name][f"MAE {kind}"] = np.mean([np.abs(x).mean() for x in errors])
@@ -122,12 +127,13 @@ def measure_windows(windows: list[Window], levels: tuple[float, ...], clip: floa
 
 
 def _coverage(window: Window, levels: tuple[float, ...]) -> float:
-    low, high = interpolate_quantiles(window.answers, levels, (0.1, 0.9)).T
+    """Coverage of FIM-l's 80 % interval in one window."""
+    low, high = interpolate_quantiles(window.quantiles, levels, (0.1, 0.9)).T
     return np.mean((low <= window.noisy) & (window.noisy <= high))
 
 
 def remove_points(count: int, rng: np.random.Generator) -> np.ndarray:
-    """Which of so many points are removed, True [count]: a share of those between the first and the last."""
+    """Chooses points to remove, True [count]; the first and the last are kept."""
     inside = np.arange(1, count - 1)
     removed = np.zeros(count, bool)
     removed[rng.choice(inside, round(REMOVED * len(inside)), replace=False)] = True
@@ -135,10 +141,10 @@ def remove_points(count: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def measure_dataset(model: Forecaster, dataset: Dataset, seed: int) -> dict[str, float]:
-    """Each method's mean absolute error at removed points over the series' mean absolute step, averaged over series.
+    """Mean absolute error at removed points over the series' mean absolute step, averaged over series.
 
-    What is removed depends on the seed and the series alone, not on the sample that it is in. Series that are constant
-    or too short to lose a point are left out.
+    The removed points depend on the seed and the series, not on the sample. Constant and very short series are left
+    out.
     """
     frames, series = [], []
     for id, history in zip(dataset.ids, dataset.histories):
@@ -148,15 +154,15 @@ def measure_dataset(model: Forecaster, dataset: Dataset, seed: int) -> dict[str,
             series.append((y, removed))
             frames.append(pd.DataFrame({"unique_id": id, "ds": np.arange(len(y)), "y": np.where(removed, np.nan, y)}))
     if not series:
-        raise EvaluationError(f"data set {dataset.info.name}: no series has a point to be removed and filled in")
-    answer = model.interpolate(pd.concat(frames), freq=1, season_length=dataset.info.reported_season)
-    found = np.split(answer[model.name].to_numpy(), np.cumsum([len(y) for y, _ in series])[:-1])
+        raise EvaluationError(f"data set {dataset.info.name}: no series has a point to remove")
+    frame = model.interpolate(pd.concat(frames), freq=1, season_length=dataset.info.reported_season)
+    found = np.split(frame[model.name].to_numpy(), np.cumsum([len(y) for y, _ in series])[:-1])
     errors = {MODEL: [_step_error(*one, filled[one[1]]) for one, filled in zip(series, found)]}
-    for name, fit in RIVALS.items():
+    for name, fit in INTERPOLATORS.items():
         errors[name] = []
         for y, removed in series:
-            known, asked = np.flatnonzero(~removed), np.flatnonzero(removed)
-            errors[name].append(_step_error(y, removed, fit(known, y[known], asked)))
+            known, queries = np.flatnonzero(~removed), np.flatnonzero(removed)
+            errors[name].append(_step_error(y, removed, fit(known, y[known], queries)))
     return {name: float(np.mean(x)) for name, x in errors.items()}
 
 
@@ -166,10 +172,10 @@ def _step_error(y: np.ndarray, removed: np.ndarray, filled: np.ndarray) -> float
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", help="name or folder of weights, or a run (default: the weights that ship)")
+    parser.add_argument("--model", help="name or folder of weights, or a run (default: the bundled weights)")
     parser.add_argument("--series", type=int, default=512, help="synthetic series, in whole groups (default: 512)")
     parser.add_argument("--sample", type=int, default=100, help="series of each data set (default: 100)")
-    parser.add_argument("--data", type=Path, help="folder of the data (default: FIMJAX_DATA, or the user's cache)")
+    parser.add_argument("--data", type=Path, help="data folder (default: FIMJAX_DATA or the user's cache)")
     parser.add_argument("--seed", type=int, default=0, help="of synthetic series, samples and gaps (default: 0)")
     arguments = parser.parse_args(argv)
     try:

@@ -1,4 +1,4 @@
-"""What fills in missing points without a trained model: each is fitted to the observed points of one window."""
+"""Interpolators without a trained model, fitted to the observed points of one window; used by `filling`."""
 
 from collections.abc import Callable
 
@@ -6,23 +6,23 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 Interpolator = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""From times [n], rising, values [n] and query times [Q] between the first and the last to answers [Q]."""
+"""Interpolates values [n] at increasing times [n] to query times [Q] between the first and the last."""
 
 LENGTHS = 12
-"""Length scales that are tried, from the typical distance of two points to LONGEST."""
+"""Number of length scales in the grid, from the median distance of two points to LONGEST."""
 
 LONGEST = 4.0
 """Longest length scale of a Gaussian process, in windows."""
 
 NOISES = np.geomspace(1e-6, 10.0, 22)
-"""Variances of the noise that are tried, over that of the process."""
+"""Grid of noise variances, relative to the variance of the process."""
 
 KERNELS = (
     lambda d: np.exp(-0.5 * d**2),
     lambda d: (1 + 5**0.5 * d + 5 / 3 * d**2) * np.exp(-(5**0.5) * d),
     lambda d: np.exp(-d),
 )
-"""Squared exponential, Matern 5/2 and Matern 1/2, of the distance in length scales: from very smooth to ragged."""
+"""Squared exponential, Matern 5/2 and Matern 1/2, of the distance in length scales, from smooth to rough."""
 
 
 def linear(times: np.ndarray, values: np.ndarray, queries: np.ndarray) -> np.ndarray:
@@ -36,11 +36,11 @@ def cubic_spline(times: np.ndarray, values: np.ndarray, queries: np.ndarray) -> 
 
 
 def gaussian_process(times: np.ndarray, values: np.ndarray, queries: np.ndarray) -> np.ndarray:
-    """The posterior mean of a Gaussian process with noise, of standardised values and the window's unit of time.
+    """The posterior mean of a Gaussian process with noise, for standardised values on the unit interval.
 
-    Kernel, length scale and noise are those of the grid with the largest marginal likelihood (Rasmussen and Williams,
-    equation 5.8), the variance of the process being the best one for each of them. With K = U diag(e) U' the
-    likelihood of any noise r costs no more than sums over e + r.
+    Kernel, length scale and noise maximise the marginal likelihood over a grid (Rasmussen and Williams, equation 5.8);
+    the variance of the process is the best one for each. With K = U diag(e) U', the likelihood of a noise r needs only
+    sums over e + r.
     """
     shift, scale = values.mean(), values.std()
     if scale == 0:
@@ -60,7 +60,7 @@ def gaussian_process(times: np.ndarray, values: np.ndarray, queries: np.ndarray)
     return shift + scale * (kernel(np.abs(q[:, None] - t) / length) @ weights)
 
 
-RIVALS: dict[str, Interpolator] = {
+INTERPOLATORS: dict[str, Interpolator] = {
     "linear": linear,
     "cubic spline": cubic_spline,
     "Gaussian process": gaussian_process,

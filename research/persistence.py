@@ -1,8 +1,11 @@
-"""How much of what a series did goes on, in the training parts of M4 and in the prior.
+"""Do past changes of a series continue, in M4 and in the prior?
 
-`python -m research.persistence` regresses the change of a series, a season, on the change in its last season,
-in its last three, and in all of its history, each in units of its mean absolute change in a season. Where the prior has
-more of one than the data, a model trained on it takes what will end for what goes on. The test parts are not read.
+`python -m research.persistence` regresses the future change per season on the change in the last season, in the last
+three seasons and in the whole history, each in units of the series' mean absolute change per season. It compares the
+training parts of M4 with series of the prior; the test parts are never read.
+
+What was learned: in M4 the growth of decades continues, and recent booms do not. An earlier prior had too much of the
+latter, and a model trained on it extrapolated every boom; since then the prior has business cycles.
 """
 
 import argparse
@@ -29,12 +32,12 @@ COLUMNS = ("last season", "last three", "all")
 
 
 class Setting(NamedTuple):
-    """What is asked of series of one kind."""
+    """Season, horizon and lengths of one kind of series."""
 
     season: int
-    horizon: int  # whole seasons
-    history: int  # most steps
-    shortest: int  # fewest steps
+    horizon: int  # a multiple of the season
+    history: int  # longest history
+    shortest: int  # shortest history
     origins: tuple[int, ...]
 
 
@@ -47,17 +50,18 @@ WINDOWS, GROUPS, GROUP_SIZE = 9, 80, 64
 
 
 class Changes(NamedTuple):
-    """Changes a season of N series, in their mean absolute changes."""
+    """Changes per season of B series, in units of their mean absolute changes."""
 
-    before: np.ndarray  # [N, 3], in the last season, the last three, all
-    after: np.ndarray  # [N]
+    before: np.ndarray  # [B, 3], in the last season, the last three seasons, the whole history
+    after: np.ndarray  # [B]
 
 
 def measure_changes(histories: list[np.ndarray], futures: list[np.ndarray], season: int) -> Changes:
-    """The changes of series that are longer than three seasons and move; wild ones are clipped.
+    """Measures past and future changes; series of up to three seasons and constant series are left out.
 
     Args:
-        futures: whole seasons.
+        histories: B arrays.
+        futures: B arrays whose length is a multiple of the season.
     """
     before, after = [], []
     for y, future in zip(histories, futures):
@@ -75,9 +79,9 @@ def measure_changes(histories: list[np.ndarray], futures: list[np.ndarray], seas
 
 
 def least_absolute(features: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Coefficients [1 + F] of the regression with the least absolute deviations, the constant first."""
+    """Coefficients [1 + F] of the least absolute deviations regression, the constant first."""
     n, design = len(target), np.column_stack([np.ones(len(target)), features])
-    # Each residual is the difference of two positive numbers, whose sum is to be least.
+    # A linear program: each residual is the difference of two nonnegative numbers, whose sum is minimised.
     cost = np.concatenate([np.zeros(design.shape[1]), np.ones(2 * n)])
     bounds = [(None, None)] * design.shape[1] + [(0, None)] * (2 * n)
     parts = sparse.hstack([design, sparse.eye_array(n), -sparse.eye_array(n)])
@@ -86,7 +90,7 @@ def least_absolute(features: np.ndarray, target: np.ndarray) -> np.ndarray:
 
 
 def data_series(name: str, origin: int, sample: int, folder: Path | None) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Histories of a data set's training parts up to an origin, and what follows."""
+    """Histories in a data set's training parts up to an origin, and the values that follow."""
     setting, dataset = SETTINGS[name], load_dataset(name, folder)
     info = dataclasses.replace(dataset.info, horizon=setting.horizon)
     part = development_part(dataclasses.replace(dataset, info=info), origin)
@@ -96,7 +100,7 @@ def data_series(name: str, origin: int, sample: int, folder: Path | None) -> tup
 
 
 def prior_series(setting: Setting, prior: PriorConfig, seed: int = 0) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Histories of the prior with that season and what follows, families in the proportions in which they have it."""
+    """Histories of the prior with this season, and the values that follow."""
     config = dataclasses.replace(
         prior,
         weights=_weights_given(setting.season, prior),
@@ -117,12 +121,12 @@ def prior_series(setting: Setting, prior: PriorConfig, seed: int = 0) -> tuple[l
 
 
 def _weights_given(season: int, prior: PriorConfig) -> PriorWeights:
-    """The weights of the families among series of a season."""
+    """Weights of the families among series of one season."""
     shares = {}
     for name, weight in dataclasses.asdict(prior.weights).items():
         seasons = [s for s in FAMILIES[name].seasons if s in prior.seasons] or prior.seasons
         shares[name] = weight * np.mean(np.array(seasons) == season)
-    least = max(shares.values()) / 25  # a family with a weight gets a series in each group
+    least = max(shares.values()) / 25  # a family with a positive weight gets at least one series of each group
     return PriorWeights(**{name: float(max(share, least) if share else 0.0) for name, share in shares.items()})
 
 
@@ -135,7 +139,7 @@ def describe(changes: Changes) -> dict[str, float]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=1_000, help="series of each data set and origin (default: 1000)")
-    parser.add_argument("--data", type=Path, help="folder of the data (default: FIMJAX_DATA, or the user's cache)")
+    parser.add_argument("--data", type=Path, help="data folder (default: FIMJAX_DATA or the user's cache)")
     arguments = parser.parse_args()
     rows = {}
     try:

@@ -1,8 +1,9 @@
-"""A picture of the prior: `python -m research.prior_gallery --out gallery.png [--seed 0] [--family ets]`."""
+"""What do series of the prior look like? `python -m research.prior_gallery --out gallery.png` draws them."""
 
 import argparse
 import dataclasses
 import sys
+from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
@@ -11,21 +12,24 @@ from fimjax.config import PriorConfig, PriorWeights
 from fimjax.prior.families import FAMILIES
 from fimjax.prior.sampler import Sample, sample_group
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 COLUMNS = 6
 ROWS_OF_ONE_FAMILY = 5
 INK, SKY, SAND = "#1f2933", "#2f7ed8", "#f6ead2"
 
 
 def draw_rows(seed: int, families: list[str], per_family: int) -> Sample:
-    """`per_family` series of each of the families, in their order."""
+    """Draws `per_family` series of each family."""
     weights = PriorWeights(**{name: float(name in families) for name in FAMILIES})
     config = dataclasses.replace(PriorConfig(), weights=weights, group_size=per_family * len(families))
     sample = jax.jit(sample_group, static_argnames="config")(jax.random.key(seed), config=config)
     return jax.tree.map(np.asarray, sample)
 
 
-def plot_series(axes, sample: Sample, i: int) -> None:
-    """One series: observed points, unseen target points as rings, the clean curve, the target window shaded."""
+def plot_series(axes: "Axes", sample: Sample, i: int) -> None:
+    """Plots one series: observed points, target points as rings, the curve without noise, the target window shaded."""
     valid, observed = sample.valid[i].ravel(), sample.observed[i].ravel()
     is_target = np.arange(valid.size) >= valid.size - sample.valid.shape[2]
     times = sample.times[i].ravel() - sample.origin[i]
@@ -47,7 +51,7 @@ def plot_series(axes, sample: Sample, i: int) -> None:
 
 
 def draw_gallery(out: str, seed: int, family: str | None) -> None:
-    """Write the picture: one row a family, or several rows of one family."""
+    """Writes the picture: one row a family, or several rows of one family."""
     from matplotlib.figure import Figure
 
     families = [family] if family else list(FAMILIES)
@@ -61,8 +65,8 @@ def draw_gallery(out: str, seed: int, family: str | None) -> None:
         name = families[min(row, len(families) - 1)].replace("_", " ")
         axes.set_ylabel(name, fontsize=8.5, color=INK, rotation=0, ha="right", va="center", labelpad=6)
     figure.suptitle(
-        "The synthetic prior: dots are observed, the line is the truth, the shade is the window to forecast\n"
-        "(m season told, n steps of history, h horizon)",
+        "The synthetic prior: dots are observed, the line has no noise, the shaded window is forecast\n"
+        "(m: season, n: steps of history, h: horizon)",
         fontsize=9,
         color=INK,
     )
@@ -82,7 +86,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("matplotlib"):
             raise
-        print("The gallery is drawn by matplotlib: install it with pip install 'fimjax[plot]'.", file=sys.stderr)
+        print("The gallery needs matplotlib: pip install 'fimjax[plot]'", file=sys.stderr)
         return 1
     return 0
 

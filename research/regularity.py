@@ -1,9 +1,12 @@
-"""How near to the best that is possible a model comes on made-up series, whose best forecast is known.
+"""How close to the best possible forecast is a model on synthetic series whose best forecast is known?
 
-`python -m research.regularity` makes up seasons of no particular shape, of deviation 1, with errors half to a
-fiftieth as large, by a fifth of which the level moves on each time (exponential smoothing without a trend). Who knew
-the season and that share would miss by the errors alone; the table says how many times as far the model misses, how
-many times as wide its intervals are as those of who knew, and what they cover. No real series is read.
+`python -m research.regularity` makes series with a season of arbitrary shape (standard deviation 1) and noise of 0.5 to
+0.02; a fifth of each noise term moves the level (exponential smoothing without a trend). A forecaster that knows the
+season and this share has only the noise as error. The table shows the model's coverage, and its interval width and
+error relative to that ideal forecaster. No real series is read.
+
+What was learned: the error of FIM is 5 to 20 % above the ideal one. FIM is as precise as the best of its own smoothers,
+which is why their season was improved for hourly series.
 """
 
 import argparse
@@ -16,21 +19,21 @@ import pandas as pd
 from fimjax.errors import PretrainedError
 from fimjax.forecaster import Forecaster
 
-ERRORS = (0.5, 0.2, 0.05, 0.02)
+NOISES = (0.5, 0.2, 0.05, 0.02)
 SHARE = 0.2
-"""Of each error, by which the level moves on."""
+"""Share of each noise term that moves the level."""
 LEVEL = 80
 WIDTH, MISS = 2 * 1.2816, np.sqrt(2 / np.pi)
-"""Of a normal variable of deviation 1: its 80 % interval, and how far it lies from zero."""
+"""Width of the 80 % interval and mean absolute value of a standard normal variable."""
 
 
 class Setting(NamedTuple):
-    """What is asked of made-up series."""
+    """Season, horizon and length of synthetic series."""
 
     season: int
     horizon: int
     history: int
-    weeks: bool = False  # seven seasons, of which two are a third as large
+    weeks: bool = False  # two of seven days have a third of the amplitude
 
 
 SETTINGS = {
@@ -41,8 +44,8 @@ SETTINGS = {
 }
 
 
-def make_up(setting: Setting, errors: float, count: int, seed: int = 0) -> np.ndarray:
-    """Series [count, history + horizon], the season's deviation being 1."""
+def make_series(setting: Setting, noise: float, count: int, seed: int = 0) -> np.ndarray:
+    """Makes series [count, history + horizon] whose season has standard deviation 1."""
     rng = np.random.default_rng(seed)
     n = setting.history + setting.horizon
     pattern = rng.normal(size=(count, setting.season))
@@ -51,29 +54,29 @@ def make_up(setting: Setting, errors: float, count: int, seed: int = 0) -> np.nd
     season = pattern[:, t % setting.season]
     if setting.weeks:
         season = season * np.where((t // setting.season + rng.integers(7, size=(count, 1))) % 7 < 2, 1 / 3, 1.0)
-    noise = errors * rng.normal(size=(count, n))
-    level = np.cumsum(SHARE * noise, axis=1) - SHARE * noise
-    return 10.0 + season + level + noise
+    errors = noise * rng.normal(size=(count, n))
+    level = np.cumsum(SHARE * errors, axis=1) - SHARE * errors
+    return 10.0 + season + level + errors
 
 
-def compare(model: Forecaster, setting: Setting, errors: float, count: int) -> dict[str, float]:
-    """What the model's intervals cover, and how wide and how far off it is beside who knew."""
-    series = make_up(setting, errors, count)
+def compare(model: Forecaster, setting: Setting, noise: float, count: int) -> dict[str, float]:
+    """Coverage of a model, and its width and error relative to the ideal forecaster."""
+    series = make_series(setting, noise, count)
     past, future = series[:, : setting.history], series[:, setting.history :]
     found = model.forecast(past, setting.horizon, season_length=setting.season, level=LEVEL)
     read = lambda column: found[f"{model.name}{column}"].to_numpy().reshape(future.shape)
     middle, low, high = map(read, ("", f"-lo-{LEVEL}", f"-hi-{LEVEL}"))
-    deviation = errors * np.sqrt(1.0 + SHARE**2 * np.arange(setting.horizon))
+    deviation = noise * np.sqrt(1.0 + SHARE**2 * np.arange(setting.horizon))
     return {
         f"{LEVEL} % covers": np.mean((future >= low) & (future <= high)),
         "width / ideal": np.median((high - low) / (WIDTH * deviation)),
-        "miss / ideal": np.mean(np.abs(future - middle) / (MISS * deviation)),
+        "error / ideal": np.mean(np.abs(future - middle) / (MISS * deviation)),
     }
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", help="name or folder of weights, or a run (default: those that ship)")
+    parser.add_argument("--model", help="name or folder of weights, or a run (default: the bundled weights)")
     parser.add_argument("--count", type=int, default=64, help="series of each kind (default: 64)")
     arguments = parser.parse_args()
     try:
@@ -82,9 +85,9 @@ def main() -> int:
         print(f"regularity: {error}", file=sys.stderr)
         return 2
     rows = {
-        f"{name}, errors {errors}": compare(model, setting, errors, arguments.count)
+        f"{name}, noise {noise}": compare(model, setting, noise, arguments.count)
         for name, setting in SETTINGS.items()
-        for errors in ERRORS
+        for noise in NOISES
     }
     print(pd.DataFrame(rows).T.to_string(float_format="{:.2f}".format))
     return 0

@@ -1,22 +1,22 @@
-"""A series taken apart: its level, its season, its errors."""
+"""Splits a series into level, season and noise; used by `development` and `steadiness`."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 FEWEST_SEASONS = 4
-"""Shorter series are not taken apart."""
+"""Shorter series are not decomposed."""
 
 
 class Parts(NamedTuple):
-    """What a series is made of, beside its size."""
+    """Strength of the season and movement of the level."""
 
-    strength: float  # of the season, 0 to 1: what it explains of what is left beside the level
-    movement: float  # logarithm of how far the level goes in a season at its mean pace, if at random, in errors
+    strength: float  # share of the variance around the level that the season explains, 0 to 1
+    movement: float  # log of (mean absolute step of the level times sqrt(season), over the noise's deviation)
 
 
-def take_apart(y: np.ndarray, season: int) -> Parts | None:
-    """The parts of the logarithms of a series; None if it is short, not positive, or has no errors."""
+def decompose(y: np.ndarray, season: int) -> Parts | None:
+    """Decomposes the logarithms of a series; None if it is short, not positive or without noise."""
     y = np.asarray(y, np.float64)
     if len(y) < FEWEST_SEASONS * season or season < 2 or not y.min() > 0:
         return None
@@ -27,8 +27,8 @@ def take_apart(y: np.ndarray, season: int) -> Parts | None:
     rest = logarithms[first : first + len(level)] - level
     phases = np.arange(len(rest)) % season
     pattern = np.bincount(phases, rest) / np.bincount(phases)
-    errors = rest - pattern[phases]
+    noise = rest - pattern[phases]
     steps = np.abs(np.diff(level)).mean() * np.sqrt(season)
-    if errors.std() <= 1e-6 * max(rest.std(), steps) or steps == 0.0:
+    if noise.std() <= 1e-6 * max(rest.std(), steps) or steps == 0.0:
         return None
-    return Parts(max(0.0, 1.0 - errors.var() / rest.var()), float(np.log(steps / errors.std())))
+    return Parts(max(0.0, 1.0 - noise.var() / rest.var()), float(np.log(steps / noise.std())))

@@ -1,9 +1,12 @@
-"""How far the level of a series moves beside its errors, in the training parts of M4 and in the prior.
+"""How much does the level of a series move compared with its noise, in M4 and in the prior?
 
-`python -m research.steadiness` takes logarithms apart into a moving mean over a season, the season, and what is
-left. It prints the middle and the spread of log(movement / errors), by how strong the season is. Where the prior spreads
-wider than the data, a model trained on it cannot tell from the errors of a series how far its level will go, and is unsure
-of what is steady. The test parts are not read.
+`python -m research.steadiness` splits the logarithms of series into a moving mean over a season, a season and noise. It
+prints quantiles of log(movement of the level / noise) by the strength of the season, for the training parts of M4 and
+for the prior; the test parts are never read.
+
+What was learned: the ratio varied more in an early prior than in M4, so a model could not infer from the noise of a
+series how far its level will move, and its intervals for steady series were too wide. Since then the prior couples both
+(`level_noise_share`).
 """
 
 import argparse
@@ -16,7 +19,7 @@ import pandas as pd
 from fimjax.config import PriorConfig
 from fimjax.errors import EvaluationError
 from research.persistence import SETTINGS, data_series, prior_series
-from research.season import take_apart
+from research.season import decompose
 
 STRENGTHS = {"weak": (0.0, 0.5), "middling": (0.5, 0.9), "strong": (0.9, 1.0)}
 SEASONAL = tuple(name for name, setting in SETTINGS.items() if setting.season > 1)
@@ -24,8 +27,8 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def describe(histories: list[np.ndarray], season: int) -> dict[str, dict[str, float]]:
-    """Rows of the table, by the strength of the season."""
-    parts = [found for y in histories if (found := take_apart(y, season)) is not None]
+    """Quantiles of the movement, by the strength of the season."""
+    parts = [found for y in histories if (found := decompose(y, season)) is not None]
     strength, movement = np.array(parts).T
     rows = {}
     for name, (low, high) in STRENGTHS.items():
@@ -38,7 +41,7 @@ def describe(histories: list[np.ndarray], season: int) -> dict[str, dict[str, fl
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sample", type=int, default=6_000, help="series of each data set (default: 6000)")
-    parser.add_argument("--data", type=Path, help="folder of the data (default: FIMJAX_DATA, or the user's cache)")
+    parser.add_argument("--data", type=Path, help="data folder (default: FIMJAX_DATA or the user's cache)")
     arguments = parser.parse_args()
     rows = {}
     try:

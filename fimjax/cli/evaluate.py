@@ -1,4 +1,4 @@
-"""The command line of evaluation: which models, which data sets, and where the answers go."""
+"""`fimjax evaluate`: scores models on the benchmark's data sets and writes tables and a report."""
 
 import dataclasses
 import os
@@ -8,24 +8,24 @@ import tempfile
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pandas as pd
 import tyro
 from rich.console import Console
 
 from fimjax.errors import EvaluationError
-from fimjax.evaluation.baselines.committed import committed_series
+from fimjax.evaluation.baselines.bundled import bundled_series
 from fimjax.evaluation.baselines.fits import statistical_forecasts
 from fimjax.evaluation.baselines.statistical import COMBINED, SINGLE
 from fimjax.evaluation.datasets.catalog import CATALOG, dataset_info, is_known
 from fimjax.evaluation.datasets.dataset import Dataset, differences_from_table3
 from fimjax.evaluation.datasets.folder import data_folder, load_dataset, manifest_differences
 from fimjax.evaluation.datasets.sampling import take_sample
-from fimjax.evaluation.forecasts import Forecasts
+from fimjax.evaluation.forecasts import AllForecasts, Forecasts
 from fimjax.evaluation.registry import find_models
 from fimjax.evaluation.report.agreement import agreement_with_fev, agreement_with_paper
-from fimjax.evaluation.report.comparison import verdict, verdict_note
+from fimjax.evaluation.report.comparison import compare_with_published, comparison_note
 from fimjax.evaluation.report.tables import FLAG, Resampled, mase_table, scrps_table, summary
 from fimjax.evaluation.runner import run_benchmark, to_frame, write_metrics
 from fimjax.files import replacing, user_cache
@@ -34,62 +34,60 @@ OUTPUTS = (
     "metrics.csv",
     "metrics.json",
     "summary.csv",
-    "verdict.csv",
+    "comparison.csv",
     "table1_scrps.csv",
     "table4_mase.csv",
     "agreement_paper.csv",
     "agreement_fev.csv",
     "report.html",
 )
-"""All that an evaluation may write besides forecasts."""
+"""All files that an evaluation may write, except forecasts."""
 
-Answers = dict[tuple[str, str], tuple[Dataset, Forecasts]]
-"""Forecasts at hand, by data set and model."""
-
-INTERRUPTED = 130
-"""Exit code of a run that Ctrl-C or SIGTERM ended."""
+MISTAKE, INTERRUPTED = 2, 130
+"""Exit codes of a run that failed, and of one that Ctrl-C or SIGTERM ended."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Evaluate forecasters on M1, M3, M4 and Tourism, against statistical models."""
+    """Evaluate forecasters on M1, M3, M4 and Tourism, next to statistical models."""
 
     models: Annotated[str, tyro.conf.arg(metavar="A,B,...")]
-    """Statistical models by name (naive, seasonal_naive, auto_arima, auto_ets, auto_ces, dynamic_optimized_theta,
-    sicoum, sicoum_narrow), the folder of a training run, or package.module:object with the forecasting interface; as
-    label=target under a name of your choice."""
+    """Models to evaluate: fim or the name of other bundled weights; fim:calibrated for calibrated intervals; a
+    statistical model (naive, seasonal_naive, auto_arima, auto_ets, auto_ces, dynamic_optimized_theta, sicoum,
+    sicoum_narrow); the folder of a training run; or package.module:object with the forecasting interface. Write
+    label=model to choose the name in the tables."""
     datasets: Annotated[str, tyro.conf.arg(metavar="A,B,...")] = "all"
-    """Data sets by name, a whole competition (m3), or all."""
+    """Names of data sets or of whole competitions (m3), or all."""
     out: Path = Path("results")
-    """Folder for forecasts, figures, tables and report."""
+    """Folder for forecasts, tables and report."""
     data: Path | None = None
-    """Folder with the data sets; else the environment variable FIMJAX_DATA, else the user's cache folder."""
+    """Folder with the data sets. Default: the environment variable FIMJAX_DATA, else the user's cache folder."""
     cache: Path | None = None
-    """Folder that keeps fits of statistical models; else one in the user's cache folder."""
+    """Folder for the fits of statistical models. Default: a folder in the user's cache folder."""
     sample: int | None = None
-    """Of larger data sets, take a stratified sample of this many series."""
+    """Evaluate a stratified sample of this many series of each larger data set."""
     seed: int = 0
-    """Seed of samples and of bootstrap intervals."""
-    committed: bool = False
-    """Take the statistical models' figures from those that ship with fimjax, on the same series, and fit nothing."""
+    """Seed of samples and bootstrap intervals."""
+    bundled_scores: bool = False
+    """Use the scores of statistical models that ship with fimjax, on the same series, instead of fitting them."""
     processes: int | None = None
-    """Processes that fit; one for each core unless told."""
-    seen: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MODEL:DATASET")] = ()
-    """Say that a model saw a data set, or a whole competition, in training."""
+    """Number of processes that fit statistical models. Default: one a core."""
+    trained_on: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MODEL:DATASET")] = ()
+    """Mark a model as trained on a data set or a whole competition."""
     report: bool = True
     """Write the HTML report (needs matplotlib)."""
 
 
-def split(text: str, what: str) -> list[str]:
-    """The items of a comma-separated list."""
+def split(text: str, argument: str) -> list[str]:
+    """Splits a comma-separated list."""
     items = [item.strip() for item in text.split(",") if item.strip()]
     if not items:
-        raise EvaluationError(f"{what}: the list is empty")
+        raise EvaluationError(f"{argument}: the list is empty")
     return items
 
 
 def dataset_names(text: str) -> list[str]:
-    """Data sets by name, by competition, or all; each once, in the order asked for."""
+    """Expands a list of data sets, competitions or `all`; each data set occurs once, in the user's order."""
     names = []
     for item in split(text, "datasets"):
         group = [name for name, info in CATALOG.items() if item in ("all", info.competition)]
@@ -97,33 +95,35 @@ def dataset_names(text: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def read_seen(items: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """MODEL:DATASET pairs by model."""
-    seen: dict[str, tuple[str, ...]] = {}
+def read_trained_on(items: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    """Groups MODEL:DATASET pairs by model."""
+    trained_on: dict[str, tuple[str, ...]] = {}
     for item in items:
         model, colon, dataset = item.rpartition(":")
         if not colon or not is_known(dataset):
             raise EvaluationError(
-                f"seen: {item!r} is not MODEL:DATASET with a data set or competition of the benchmark"
+                f"trained-on: {item!r} is not MODEL:DATASET with a data set or competition of the benchmark"
             )
-        seen[model] = (*seen.get(model, ()), dataset)
-    return seen
+        trained_on[model] = (*trained_on.get(model, ()), dataset)
+    return trained_on
 
 
-def load_all(arguments: Arguments, names: list[str], statistical: list[str], console: Console) -> Iterator[Dataset]:
-    """The data sets, one after the other, sampled as asked for; differences from table 3 are told."""
+def load_datasets(
+    arguments: Arguments, names: list[str], statistical: list[str], console: Console
+) -> Iterator[Dataset]:
+    """Loads and samples one data set after the other, and prints where it differs from table 3."""
     for name in names:
         dataset = load_dataset(name, arguments.data, console=console)
         for difference in (*manifest_differences(arguments.data, dataset.info), *differences_from_table3(dataset)):
             console.print(f"note: {difference}", markup=False, soft_wrap=True)
-        if arguments.committed and arguments.sample is None and statistical:
-            yield committed_series(dataset, statistical)
+        if arguments.bundled_scores and arguments.sample is None and statistical:
+            yield bundled_series(dataset, statistical)
         else:
             yield take_sample(dataset, arguments.sample, arguments.seed)
 
 
 def check(arguments: Arguments) -> None:
-    """Refuses settings that would fail only after hours."""
+    """Rejects settings that would otherwise fail only after hours."""
     if arguments.sample is not None and arguments.sample < 1:
         raise EvaluationError(f"sample: {arguments.sample} is not a number of series")
     if arguments.processes is not None and arguments.processes < 1:
@@ -137,30 +137,33 @@ def check(arguments: Arguments) -> None:
 
 
 def evaluate(arguments: Arguments, console: Console) -> None:
-    """Runs the benchmark and writes what it found."""
+    """Runs the benchmark and writes its results."""
     names = dataset_names(arguments.datasets)
-    contenders = find_models(split(arguments.models, "models"), (*SINGLE, *COMBINED), read_seen(arguments.seen))
+    trained_on = read_trained_on(arguments.trained_on)
+    models = find_models(split(arguments.models, "models"), (*SINGLE, *COMBINED), trained_on)
     check(arguments)
     out, fits = arguments.out, arguments.cache or user_cache() / "fits"
 
     def fit(model: str, dataset: Dataset) -> Forecasts:
         return statistical_forecasts(model, dataset, fits, processes=arguments.processes, console=console)
 
-    rows, answers, resampled = [], {}, {}
-    datasets = load_all(arguments, names, [c.name for c in contenders if c.is_statistical], console)
-    for answer in run_benchmark(contenders, datasets, None if arguments.committed else fit, out, arguments.seed):
-        key = answer.dataset.info.name, answer.contender.name
-        rows.append(answer.row)
-        resampled[key] = answer.resampled
-        if answer.forecasts is not None:
-            answers[key] = (answer.dataset, answer.forecasts)
-        console.print(describe(answer.row), markup=False, highlight=False, soft_wrap=True)
-    write_results(to_frame(rows), answers, resampled, arguments)
+    rows, all_forecasts, resampled = [], {}, {}
+    datasets = load_datasets(arguments, names, [model.name for model in models if model.is_statistical], console)
+    for result in run_benchmark(models, datasets, None if arguments.bundled_scores else fit, out, arguments.seed):
+        key = result.dataset.info.name, result.model.name
+        rows.append(result.row)
+        resampled[key] = result.resampled
+        if result.forecasts is not None:
+            all_forecasts[key] = (result.dataset, result.forecasts)
+        console.print(describe(result.row), markup=False, highlight=False, soft_wrap=True)
+    write_results(to_frame(rows), all_forecasts, resampled, arguments)
 
 
-def write_results(metrics: pd.DataFrame, answers: Answers, resampled: Resampled, arguments: Arguments) -> None:
-    """Figures, tables and report; what an earlier evaluation left of them is replaced as a whole."""
-    out, tables = arguments.out, all_tables(metrics, resampled)
+def write_results(
+    metrics: pd.DataFrame, all_forecasts: AllForecasts, resampled: Resampled, arguments: Arguments
+) -> None:
+    """Writes metrics, tables and report, and deletes files of an earlier evaluation that it did not replace."""
+    out, tables = arguments.out, make_tables(metrics, resampled)
     written = write_metrics(metrics, out)
     for file, (_, _, table) in tables.items():
         written.append(out / f"{file}.csv")
@@ -170,41 +173,41 @@ def write_results(metrics: pd.DataFrame, answers: Answers, resampled: Resampled,
         from fimjax.evaluation.report.report import write_report
 
         written.append(out / "report.html")
-        write_report(metrics, answers, list(tables.values()), written[-1])
-    for stale in (out / f"{name}" for name in OUTPUTS):
+        write_report(metrics, all_forecasts, list(tables.values()), written[-1])
+    for stale in (out / name for name in OUTPUTS):
         if stale not in written:
             stale.unlink(missing_ok=True)
-    show(tables["summary"][2])
-    if "verdict" in tables:
-        show_verdict(*tables["verdict"])
+    print_summary(tables["summary"][2])
+    if "comparison" in tables:
+        print_comparison(*tables["comparison"])
     print(f"wrote {', '.join(path.name for path in written)} and forecasts/ to {out}")
 
 
-def describe(row: dict) -> str:
-    """A row in a line of text."""
+def describe(row: dict[str, Any]) -> str:
+    """Describes a result in one line."""
     size = f"{row['series']:,} of {row['population']:,} series"
     fallbacks = f", {row['fallbacks']} fallbacks" if row["fallbacks"] else ""
-    flag = f" {FLAG} seen in training" if row["seen"] else ""
+    flag = f" {FLAG} trained on it" if row["trained_on"] else ""
     return (
         f"{row['dataset']:<18}{row['model']:<24}sCRPS {row['scrps']:.4f}  MASE {row['mase']:6.3f}  "
         f"80 % covers {100 * row['coverage_80']:2.0f} %  ({size}{fallbacks}, {row['source']}){flag}"
     )
 
 
-def all_tables(metrics: pd.DataFrame, resampled: Resampled) -> dict[str, tuple[str, str, pd.DataFrame]]:
-    """Title, note and cells of each table, by the name of its file."""
-    flag = f"{FLAG} marks models that saw the data set in training"
+def make_tables(metrics: pd.DataFrame, resampled: Resampled) -> dict[str, tuple[str, str, pd.DataFrame]]:
+    """Makes title, note and cells of each table, by the name of its file."""
+    flag = f"{FLAG} marks models that were trained on the data set"
     tables = {
         "summary": ("Summary", f"Over the data sets that all models have; {flag}.", summary(metrics, resampled)),
     }
-    judged = verdict(metrics)
-    if len(judged):
-        tables["verdict"] = ("Beside the published figures", verdict_note(metrics), judged)
+    comparison = compare_with_published(metrics)
+    if len(comparison):
+        tables["comparison"] = ("Comparison with published scores", comparison_note(metrics), comparison)
     tables |= {
         "table1_scrps": ("sCRPS (the paper's table 1)", f"Lower is better; {flag}.", scrps_table(metrics)),
         "table4_mase": (
             "Pooled MASE (the paper's table 4)",
-            f"Errors over those of the last-value forecast; lower is better; {flag}.",
+            f"Errors relative to the last-value forecast; lower is better; {flag}.",
             mase_table(metrics),
         ),
     }
@@ -214,12 +217,12 @@ def all_tables(metrics: pd.DataFrame, resampled: Resampled) -> dict[str, tuple[s
     }
     for name, (title, table) in checks.items():
         if len(table):
-            tables[name] = (title, "The same models, fitted here and published elsewhere.", table)
+            tables[name] = (title, "The same models, fitted by us and as published.", table)
     return tables
 
 
-def show(table: pd.DataFrame) -> None:
-    """Prints the summary for the eye: the columns that fit a terminal."""
+def print_summary(table: pd.DataFrame) -> None:
+    """Prints the columns of the summary that fit a terminal."""
     short = {
         "model": "model",
         "scrps, weighted": "sCRPS",
@@ -227,39 +230,44 @@ def show(table: pd.DataFrame) -> None:
         "scrps / sicoum": "sCRPS/SiCoUM",
         "mase / seasonal_naive": "MASE/SNaive",
         "ahead of sicoum": "ahead",
-        "coverage difference": "off coverage",
+        "coverage difference": "coverage error",
         "series per second": "series/s",
     }
     table = table[[column for column in short if column in table.columns]].rename(columns=short)
     print(table.to_string(index=False, float_format="{:.3f}".format))
 
 
-def show_verdict(title: str, note: str, table: pd.DataFrame) -> None:
-    """Prints the verdict with its measures on the left, and how to read it below."""
+def print_comparison(title: str, note: str, table: pd.DataFrame) -> None:
+    """Prints the comparison with published scores and its note."""
     print(f"\n{title}\n{table.set_index('measure').rename_axis(None).to_string()}\n{textwrap.fill(note, 100)}\n")
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Runs an evaluation; returns the exit code."""
-    arguments = tyro.cli(Arguments, prog="evaluate.py", args=argv)
+def main(argv: list[str] | None = None, prog: str = "fimjax evaluate") -> int:
+    """Runs an evaluation and returns the exit code.
+
+    Args:
+        argv: arguments; by default those of the process.
+        prog: name of the command in its help and error messages.
+    """
+    arguments = tyro.cli(Arguments, prog=prog, args=argv)
     console = Console(stderr=True)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as orderly as Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the run like Ctrl-C
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # a terminal without † is no reason to fail
+        stream.reconfigure(errors="backslashreplace")  # some terminals have no †
     try:
         evaluate(arguments, console)
     except EvaluationError as error:
-        return fail(str(error), 2)
+        return fail(prog, str(error), MISTAKE)
     except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # nobody reads any more, and the interpreter would complain when it ends
+        sys.stdout = open(os.devnull, "w")  # otherwise the interpreter prints an error when it exits
     except OSError as error:
-        return fail(f"{error.filename}: {error.strerror}" if error.filename else str(error), 2)
+        return fail(prog, f"{error.filename}: {error.strerror}" if error.filename else str(error), MISTAKE)
     except KeyboardInterrupt:
-        return fail("interrupted; the same command goes on from here", INTERRUPTED)
+        return fail(prog, "interrupted; the same command continues from here", INTERRUPTED)
     return 0
 
 
-def fail(reason: str, code: int) -> int:
-    """Says in a sentence why an evaluation ended, and returns the exit code."""
-    print(f"evaluate.py: {reason}", file=sys.stderr)
+def fail(prog: str, reason: str, code: int) -> int:
+    """Prints why an evaluation ended and returns the exit code."""
+    print(f"{prog}: {reason}", file=sys.stderr)
     return code

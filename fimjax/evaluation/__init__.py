@@ -1,1 +1,1 @@
-"""How good is a forecaster, against what a practitioner would use instead?"""
+"""Benchmark forecasters on M1, M3, M4 and Tourism, next to statistical models and published results."""

@@ -1,10 +1,10 @@
-"""The benchmark: every model on every data set, forecasts and figures on disk as they come."""
+"""The benchmark loop: every model on every data set; forecasts are written as soon as they are made."""
 
 import dataclasses
 import json
 import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from fimjax.evaluation.baselines.committed import committed_row
+from fimjax.evaluation.baselines.bundled import bundled_row
 from fimjax.evaluation.datasets.dataset import Dataset
 from fimjax.evaluation.forecasts import (
     Forecasts,
@@ -21,105 +21,110 @@ from fimjax.evaluation.forecasts import (
     require_finite,
     write_forecasts,
 )
-from fimjax.evaluation.published import HERE
-from fimjax.evaluation.registry import BenchmarkModel, ask
-from fimjax.evaluation.scoring import METRICS, reference_scores, score
+from fimjax.evaluation.published import MEASURED
+from fimjax.evaluation.registry import BenchmarkModel, run_model
+from fimjax.evaluation.scoring import METRICS, compute_references, score
 from fimjax.files import replacing
 
-ABOUT_COLUMNS = ("series", "population", "seed", "data", "seen", "zero_scales", "fallbacks")
+DATA_COLUMNS = ("series", "population", "seed", "data", "trained_on", "zero_scales", "fallbacks")
 TIME_COLUMNS = ("cpu_seconds", "wall_seconds", "series_per_second")
-COLUMNS = ("dataset", "model", *METRICS, *ABOUT_COLUMNS, *TIME_COLUMNS, "version", "machine", "source")
-"""Columns of the benchmark's table; a sample's bounds, `scrps_lo`, `scrps_hi` and so on, follow."""
+COLUMNS = ("dataset", "model", *METRICS, *DATA_COLUMNS, *TIME_COLUMNS, "version", "machine", "source")
+"""Columns of metrics.csv; the bounds of a sample's scores follow (`scrps_lo`, `scrps_hi`, ...)."""
 
 Fit = Callable[[str, Dataset], Forecasts]
-"""How a statistical model comes to its forecasts."""
+"""Fits a statistical model, named by its name, to all series of a data set."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
-    """One model's forecasts of one data set, with its row of the table; no forecasts for committed figures."""
+class BenchmarkResult:
+    """Forecasts and scores of one model on one data set."""
 
     dataset: Dataset
-    contender: BenchmarkModel
+    model: BenchmarkModel
     forecasts: Forecasts | None
+    """None for bundled scores."""
     row: dict[str, Any]
+    """The row of metrics.csv."""
     resampled: dict[str, np.ndarray]
-    """The figures of a sample's bootstrap resamples, by name."""
+    """By metric, the scores of a sample's bootstrap resamples [R]; empty for a whole data set."""
 
 
 def run_benchmark(
-    contenders: list[BenchmarkModel], datasets: Iterator[Dataset], fit: Fit | None, out: Path, seed: int = 0
-) -> Iterator[Answer]:
-    """Yields an answer for every data set and model, in this order; forecasts are in `out` by then.
+    models: list[BenchmarkModel], datasets: Iterable[Dataset], fit: Fit | None, out: Path, seed: int = 0
+) -> Iterator[BenchmarkResult]:
+    """Yields the results of all models on the first data set, then on the next.
 
     Args:
-        fit: fits statistical models; None takes their figures from those that ship with fimjax.
+        fit: fits statistical models; None takes the scores that ship with fimjax instead.
+        out: folder; a result's forecasts are written there before it is yielded.
+        seed: of the bootstrap resamples.
     """
     for dataset in datasets:
-        by = reference_scores(dataset, seed)
-        for contender in contenders:
-            if contender.is_statistical and fit is None:
-                yield Answer(dataset, contender, None, committed_row(contender.name, dataset, by), {})
+        references = compute_references(dataset, seed)
+        for model in models:
+            if model.is_statistical and fit is None:
+                yield BenchmarkResult(dataset, model, None, bundled_row(model.name, dataset, references), {})
                 continue
-            forecasts = _forecast(contender, dataset, fit, out)
-            figures, resampled = score(dataset, forecasts, by)
-            yield Answer(dataset, contender, forecasts, _row(contender, dataset, forecasts, figures, seed), resampled)
+            forecasts = _forecast(model, dataset, fit, out)
+            scores, resampled = score(dataset, forecasts, references)
+            yield BenchmarkResult(dataset, model, forecasts, _row(model, dataset, forecasts, scores, seed), resampled)
 
 
-def _forecast(contender: BenchmarkModel, dataset: Dataset, fit: Fit, out: Path) -> Forecasts:
-    path = out / "forecasts" / dataset.info.name / f"{contender.name}.parquet"
-    if contender.is_statistical:
-        forecasts = fit(contender.name, dataset)
+def _forecast(model: BenchmarkModel, dataset: Dataset, fit: Fit | None, out: Path) -> Forecasts:
+    path = out / "forecasts" / dataset.info.name / f"{model.name}.parquet"
+    if model.is_statistical:
+        assert fit is not None
+        forecasts = fit(model.name, dataset)
     else:
-        forecasts = read_forecasts(path, dataset, contender.version)
-        if forecasts is not None:
-            return forecasts
-        forecasts = ask(contender, dataset)
-    require_finite(forecasts, contender.name, dataset.info.name)
-    write_forecasts(path, dataset, forecasts, contender.version)
+        earlier = read_forecasts(path, dataset, model.version)
+        if earlier is not None:
+            return earlier
+        forecasts = run_model(model, dataset)
+    require_finite(forecasts, model.name, dataset.info.name)
+    write_forecasts(path, dataset, forecasts, model.version)
     return forecasts
 
 
 def _row(
-    contender: BenchmarkModel, dataset: Dataset, forecasts: Forecasts, figures: dict[str, float], seed: int
+    model: BenchmarkModel, dataset: Dataset, forecasts: Forecasts, scores: dict[str, float], seed: int
 ) -> dict[str, Any]:
     elapsed = float(forecasts.elapsed.sum())
     return {
         "dataset": dataset.info.name,
-        "model": contender.name,
-        **figures,
+        "model": model.name,
+        **scores,
         "series": len(dataset),
         "population": dataset.population,
         "seed": seed,
         "data": fingerprint(dataset),
-        "seen": contender.has_seen(dataset.info.name),
+        "trained_on": model.is_trained_on(dataset.info.name),
         "fallbacks": int(np.sum(forecasts.fallback)),
         "cpu_seconds": float(forecasts.seconds.sum()),
         "wall_seconds": elapsed,
         "series_per_second": len(dataset) / elapsed if elapsed > 0 else np.nan,
-        "version": f"statsforecast {version('statsforecast')}" if contender.is_statistical else contender.version,
-        "machine": machine(),
-        "source": HERE,
+        "version": f"statsforecast {version('statsforecast')}" if model.is_statistical else model.version,
+        "machine": _machine(),
+        "source": MEASURED,
     }
 
 
-def machine() -> str:
-    """What the times were measured on."""
+def _machine() -> str:
+    """The machine on which the times were measured."""
     return f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
 
 
 def to_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """The benchmark's table, with columns for a sample's bounds only where there is a sample."""
+    """Makes the frame of metrics.csv; it has columns for bounds only if a data set is a sample."""
     frame = pd.DataFrame(rows)
     bounds = [f"{name}_{end}" for name in METRICS for end in ("lo", "hi")]
     return frame[[c for c in (*COLUMNS, *bounds) if c in frame.columns and not frame[c].isna().all() or c in COLUMNS]]
 
 
 def write_metrics(frame: pd.DataFrame, out: Path) -> list[Path]:
-    """The table as metrics.csv and metrics.json."""
+    """Writes metrics.csv and metrics.json."""
     with replacing(out / "metrics.csv") as scratch:
         frame.to_csv(scratch, index=False, float_format="%.6g")
     with replacing(out / "metrics.json") as scratch:
-        # By way of pandas, which writes NaN as null.
+        # pandas writes NaN as null, which json.dumps does not.
         scratch.write_text(json.dumps(json.loads(frame.to_json(orient="records")), indent=1))
     return [out / "metrics.csv", out / "metrics.json"]

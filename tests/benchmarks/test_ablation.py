@@ -1,4 +1,4 @@
-"""The ablation trains what it says that it trains, and its table tells what the lack of a family costs."""
+"""Each variant changes one family of the prior, and the table shows how scores change."""
 
 import pandas as pd
 import pytest
@@ -23,41 +23,41 @@ def test_each_variant_changes_its_family_and_nothing_else():
             assert (getattr(alone, other) > 0) == (other == family)
 
 
-def test_the_whole_prior_is_trained_with_other_seeds():
+def test_the_whole_prior_has_several_seeds():
     names = [variant.name for variant in ablation.variants()]
     assert len(set(names)) == len(names) == ablation.SEEDS + 2 * len(FAMILIES)
     seeds = [parse(["--config", ablation.CONFIG, *v.overrides()]).settings.training.seed for v in ablation.variants()]
     assert seeds[: ablation.SEEDS] == list(range(ablation.SEEDS)) and set(seeds[ablation.SEEDS :]) == {0}
 
 
-def made_up(value):
-    """Results in which a run's figure is value(variant) on every data set."""
+def make_results(value):
+    """Results in which the score of a run is value(variant) on every data set."""
     rows = []
     for variant in ablation.variants():
-        figure = value(variant)
+        score = value(variant)
         shared = {"variant": variant.name, "family": variant.family, "kind": variant.kind, "seed": variant.seed}
-        figures = {"sCRPS/SNaive": figure, "MASE/SNaive": 2 * figure, "coverage 80": 0.7}
-        rows += [shared | {"dataset": name} | figures for name in DATASETS]
+        scores = {"sCRPS/SNaive": score, "MASE/SNaive": 2 * score, "coverage 80": 0.7}
+        rows += [shared | {"dataset": name} | scores for name in DATASETS]
     return pd.DataFrame(rows)
 
 
-def test_the_cost_of_a_lack_is_relative_to_the_mean_of_the_seeds():
-    results = made_up(
+def test_changes_are_relative_to_the_mean_over_seeds():
+    results = make_results(
         lambda v: {"": 0.7 + 0.1 * v.seed, "alone": 2.0, "without": 0.8}[v.kind] + 0.08 * (v.family == "ets")
     )
     table = ablation.by_family(ablation.summarise(results))
-    assert table.index[0] == "ets" and table.loc["ets", "cost of its lack"] == pytest.approx(0.1)
-    assert table.loc["rbf", "cost of its lack"] == pytest.approx(0.0, abs=1e-9)
+    assert table.index[0] == "ets" and table.loc["ets", "sCRPS change without it"] == pytest.approx(0.1)
+    assert table.loc["rbf", "sCRPS change without it"] == pytest.approx(0.0, abs=1e-9)
     text = ablation.report(results)
     assert "sCRPS/SNaive 0.8000 (0.7000 to 0.9000)" in text and "+10.0 %" in text
 
 
 def test_the_picture_is_drawn(tmp_path):
-    ablation.draw(made_up(lambda v: 1.0 + len(v.name) / 100), tmp_path / "ablation.png")
+    ablation.draw(make_results(lambda v: 1.0 + len(v.name) / 100), tmp_path / "ablation.png")
     assert (tmp_path / "ablation.png").stat().st_size > 10_000
 
 
-def test_the_committed_results_are_whole():
+def test_the_stored_results_are_complete():
     results = ablation.read_results()
     assert set(results["variant"]) == {variant.name for variant in ablation.variants()}
     assert (results.groupby("variant").size() == len(DATASETS)).all()

@@ -83,7 +83,7 @@ def test_compositions_are_folded_from_the_left():
     np.testing.assert_allclose(compose(recipe, bank_covariances(N)), 2.0 * np.outer(grid(N), grid(N)))
 
 
-def test_compositions_are_positive_semidefinite_and_the_bank_is_left_as_it_is():
+def test_compositions_are_positive_semidefinite_and_leave_the_bank_unchanged():
     before = bank_covariances(N).copy()
     for recipe in recipes(300):
         covariance_NN = compose_covariance(recipe, N)
@@ -119,19 +119,26 @@ def test_published_series_depend_on_the_seed():
     assert not np.allclose(published, draw_published((0, 1), N))
 
 
-def test_table_tells_rates_and_how_they_compare():
+def test_table_shows_speeds_and_ratios():
     ours = Throughput("ets", "one device", 64, (2_000.0, 1_000.0, 4_000.0))
     lean = Throughput(LEAN, "2 processes", 1_024, (400.0,))
     published = Throughput(PUBLISHED, "2 processes", 64, (10.0,))
     text = table([ours, lean, published], points=512, batches=(64, 1_024))
-    for part in ("512 points", "2,000 (1,000 to 4,000)", "64 a call", "1,024 a call", " 5 |", "10.0 (10.0 to 10.0)"):
+    for part in (
+        "512 points",
+        "2,000 (1,000 to 4,000)",
+        "64 per call",
+        "1,024 per call",
+        " 5 |",
+        "10.0 (10.0 to 10.0)",
+    ):
         assert part in text
     assert table([ours], points=512, batches=(64,)).count(MISSING) == 2
 
 
 @pytest.mark.processes
 def test_a_quick_run_prints_every_family_and_both_forms(tmp_path):
-    output = tmp_path / "figures.json"
+    output = tmp_path / "results.json"
     command = [sys.executable, "-m", "benchmarks.sampling", "--quick", "--output", str(output)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr[-4_000:]

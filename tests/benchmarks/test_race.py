@@ -1,4 +1,4 @@
-"""The race's figures are kept with their seeds, averaged over them, and printed beside the paper's."""
+"""Results of the race are stored by seed, averaged over seeds and printed next to the paper's."""
 
 import dataclasses
 import json
@@ -9,7 +9,7 @@ import pytest
 from benchmarks import race
 from fimjax.evaluation.datasets.catalog import CATALOG
 from fimjax.training.loop import train
-from tests.models.examples import GRID_MODELS
+from tests.models.test_grid_forecasters import PLAIN
 from tests.training.examples import run_config
 
 
@@ -17,10 +17,10 @@ def metrics(models=("fim-0", "fim-1", "patchtst-0", "seasonal_naive")):
     """A table such as evaluate.py writes; sCRPS is 0.1 more for each model."""
     rows = []
     for name in ("m1_yearly", "m4_hourly"):
-        for place, model in enumerate(models):
-            figures = dict.fromkeys(race.FIGURES, 0.1 * (place + 1))
-            counts = {"series": CATALOG[name].series, "population": CATALOG[name].series, "seen": False}
-            rows.append({"dataset": name, "model": model, **figures, **counts, "wall_seconds": 1.0})
+        for i, model in enumerate(models):
+            scores = dict.fromkeys(race.SCORES, 0.1 * (i + 1))
+            counts = {"series": CATALOG[name].series, "population": CATALOG[name].series, "trained_on": False}
+            rows.append({"dataset": name, "model": model, **scores, **counts, "wall_seconds": 1.0})
     return pd.DataFrame(rows)
 
 
@@ -44,7 +44,7 @@ def test_seeds_are_averaged_with_their_bounds(results):
     assert patchtst["scrps"] == pytest.approx(0.3) and pd.isna(patchtst["scrps_lo"])
 
 
-def test_what_is_printed_has_ours_the_statistical_and_the_papers_columns(results):
+def test_tables_have_our_the_statistical_and_the_papers_models(results):
     text = race.tables()
     head = next(line for line in text.splitlines() if "paper: sicoum" in line)
     columns = [cell.strip() for cell in head.split("|")]
@@ -56,13 +56,13 @@ def test_what_is_printed_has_ours_the_statistical_and_the_papers_columns(results
 
 
 @pytest.mark.parametrize("name", ["fim", "fim-x", "lstm-0"])
-def test_a_run_of_another_name_is_refused(name):
-    with pytest.raises(ValueError, match="run '.*': not one of fim, nbeats"):
+def test_a_run_with_another_name_is_rejected(name):
+    with pytest.raises(ValueError, match="run '.*': its name is not one of fim, nbeats"):
         race.split_name(name)
 
 
-def test_a_runs_facts_are_those_of_its_config_and_log(tmp_path):
-    config = run_config(dataclasses.replace(GRID_MODELS["nbeats"], horizon=12))
+def test_facts_about_a_run_come_from_its_config_and_log(tmp_path):
+    config = run_config(dataclasses.replace(PLAIN["nbeats"], horizon=12))
     train(config, tmp_path / "nbeats-3")
     row = race.read_run(tmp_path / "nbeats-3")
     assert (row["network"], row["seed"], row["steps"], row["series"]) == ("nbeats", 3, 6, 6 * 16)
@@ -74,11 +74,11 @@ def test_a_runs_facts_are_those_of_its_config_and_log(tmp_path):
         race.read_run(tmp_path / "nbeats-3")
 
 
-def test_the_committed_figures_are_whole():
+def test_the_stored_results_are_complete():
     """Every network on every data set, all of its series."""
     table, runs = pd.read_csv(race.METRICS), pd.read_csv(race.RUNS)
     assert set(table["model"]) == {*race.NAMES, "seasonal_naive"} and set(table["dataset"]) == set(CATALOG)
-    assert (table["series"] == table["population"]).all() and not table["seen"].any()
+    assert (table["series"] == table["population"]).all() and not table["trained_on"].any()
     counted = table[table["model"] != "seasonal_naive"].groupby(["model", "training_seed"]).size()
     assert (counted == len(CATALOG)).all() and len(counted) == len(runs)
     sizes, minutes = runs["parameters"], runs["minutes"]

@@ -1,40 +1,43 @@
-"""The PyTorch models of the benchmark compute what fimjax's compute: answers, losses, gradients and training steps."""
+"""The PyTorch models compute the same outputs, losses, gradients and training steps as fimjax."""
 
 import dataclasses
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from configs import first_fim, frozen_fim, paper_fim, paper_fim_local, small_fim
+from configs import paper_fim, paper_fim_local
 from fimjax.config import Config, FIMConfig
 from fimjax.errors import ConfigError
 from fimjax.models import build_model, count_params, fim, init_params
-from fimjax.nn import attention, polynomials, queries
 from fimjax.prior.sampler import Sample
-from fimjax.training import losses
 from fimjax.training.losses import fold_windows, interpolate, make_loss, target_window
 from fimjax.training.optim import frozen_parts, make_schedule, split_params
 from fimjax.training.step import TRAINING_STREAM, draw_batch, init_state, make_train_step, stream_key
+from research.recipes import frozen_fim, frozen_fim_local
 from tests.training.examples import PRIOR
 
 torch = pytest.importorskip("torch")
 
-from benchmarks import torch_layers, torch_models, torch_polynomials, torch_training  # noqa: E402
-from benchmarks.torch_params import to_state_dict  # noqa: E402
-from benchmarks.torch_training import learning_rate, load_model, make_forward, make_step, to_torch  # noqa: E402
-from benchmarks.training import without_smoothers  # noqa: E402
+from benchmarks import torch_models, torch_training  # noqa: E402
+from benchmarks.torch_training import (  # noqa: E402
+    learning_rate,
+    load_model,
+    make_forward,
+    make_step,
+    to_state_dict,
+    to_torch,
+)
 
 GROUPS = 3
 
 
 def narrow(config: Config) -> Config:
-    """All switches as they are, but a small network and short windows.
+    """The same config with a small network and short windows.
 
-    A large epsilon: some gradients are zero but for rounding, and Adam would blow that up to whole steps. A running
-    average, if any, that moves fast enough to be seen in float32.
+    Epsilon is large, because some gradients are zero up to rounding and Adam would turn these into full steps. The
+    running average moves fast enough to be visible in float32.
     """
     shrink = functools.partial(dataclasses.replace, heads=2, layers=2)
     model = config.model
@@ -50,25 +53,20 @@ def narrow(config: Config) -> Config:
 
 
 FULL = {
-    "small_fim": without_smoothers(small_fim.get_config()),
     "paper_fim": paper_fim.get_config(),
     "paper_fim_local": paper_fim_local.get_config(),
+    "frozen_fim": frozen_fim.get_config(),
+    "frozen_fim_local": frozen_fim_local.get_config(),
 }
 SMALL = {name: narrow(config) for name, config in FULL.items()}
 each_config = pytest.mark.parametrize("config", SMALL.values(), ids=SMALL)
 
-# What no benchmark measures: the shipped FIM-l by itself, and models without some of what the shipped one has.
-SHIPPED = SMALL["small_fim"]
-LEARNING = SMALL | {"first_fim": narrow(first_fim.get_config()), "frozen_fim": narrow(frozen_fim.get_config())}
-ANSWERING = LEARNING | {"small_fim_local": dataclasses.replace(SHIPPED, model=SHIPPED.model.local)}
-
 
 @functools.cache
 def params_of(config: Config):
-    """Parameters away from their initial zeros and ones, so that every part shows in the output.
+    """Parameters away from their initial zeros and ones, so that every part affects the output.
 
-    Of a seed with which no ReLU of PyTorch's models has its input within float32's rounding of zero: there a gradient
-    may be one or the other.
+    With this seed no input of a ReLU is within rounding of zero, where gradients may differ.
     """
     init = lambda key: init_params(build_model(config.model), key)
     leaves, tree = jax.tree.flatten(jax.jit(init)(jax.random.key(0)))
@@ -78,15 +76,15 @@ def params_of(config: Config):
 
 @functools.cache
 def draw(step: int = 0) -> Sample:
-    """The batch of a training step, of whichever config; some of its windows are empty."""
+    """The batch of a training step, the same for all configs; some of its windows are empty."""
     key = jax.random.fold_in(stream_key(0, TRAINING_STREAM), step)
-    sample = jax.jit(lambda key: draw_batch(SMALL["small_fim"], key, GROUPS, None))(key)
+    sample = jax.jit(lambda key: draw_batch(SMALL["paper_fim"], key, GROUPS, None))(key)
     assert not np.asarray(sample.observed).any(-1).all()
     return sample
 
 
 def without_observations(sample: Sample) -> Sample:
-    """Nothing is known of the first series."""
+    """The first series has no observations."""
     return sample.replace(observed=sample.observed.at[0].set(False))
 
 
@@ -94,7 +92,7 @@ SAMPLES = {"drawn": draw, "with_an_empty_series": lambda: without_observations(d
 each_sample = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
 
 
-def answer(model, params, sample: Sample) -> jax.Array:
+def predict(model, params, sample: Sample) -> jax.Array:
     if isinstance(model, fim.FIM):
         return model.apply({"params": params}, sample.past(), target_window(sample)[0])
     return interpolate(model, params, fold_windows(sample))
@@ -108,7 +106,7 @@ def loss_and_gradient(config: Config, params, sample: Sample):
 
 
 def assert_states_agree(found: dict, expected: dict, tolerance: float) -> None:
-    """Every array differs by no more than a part of its own norm; those that are zero but for rounding, of all."""
+    """Every array differs by no more than a fraction of its norm, or of the total norm if it is zero up to rounding."""
     assert found.keys() == expected.keys()
     norm = sum(float(x.square().sum()) for x in expected.values()) ** 0.5
     assert norm > 0
@@ -117,19 +115,19 @@ def assert_states_agree(found: dict, expected: dict, tolerance: float) -> None:
         assert off <= tolerance, name
 
 
-@pytest.mark.parametrize("config", ANSWERING.values(), ids=ANSWERING)
+@each_config
 @each_sample
 def test_forward_passes_agree(config, sample):
     params, sample = params_of(config), sample()
-    expected = np.asarray(jax.jit(lambda params: answer(build_model(config.model), params, sample))(params))
+    expected = np.asarray(jax.jit(lambda params: predict(build_model(config.model), params, sample))(params))
     found = make_forward(config, params)(to_torch(sample)).numpy().reshape(expected.shape)
-    # Of the largest answer of each series or window: float32 itself is off by up to 1e-5 where a parabola is fitted.
+    # Relative to the largest output of each series or window.
     largest = np.abs(expected).max((1, 2), keepdims=True)
     off = np.abs(found - expected) / np.where(largest > 0, largest, 1.0)
     assert off.max() <= 2e-5
 
 
-@pytest.mark.parametrize("config", LEARNING.values(), ids=LEARNING)
+@each_config
 @each_sample
 def test_losses_and_gradients_agree(config, sample):
     params, sample = params_of(config), sample()
@@ -139,7 +137,7 @@ def test_losses_and_gradients_agree(config, sample):
     found.backward()
     np.testing.assert_allclose(found.item(), loss, rtol=1e-5)
     gradients = {name: x.grad for name, x in model.named_parameters() if x.grad is not None}
-    assert_states_agree(gradients, to_state_dict(gradient), tolerance=2e-4)  # float32 itself is off by up to 1e-4
+    assert_states_agree(gradients, to_state_dict(gradient), tolerance=2e-4)  # float32 has errors of up to 1e-4
 
 
 @each_config
@@ -175,52 +173,26 @@ def test_schedules_agree(config):
 
 
 @each_config
-def test_parameters_are_as_many(config):
+def test_numbers_of_parameters_agree(config):
     assert count(torch_models.build_model(config.model)) == count_params(params_of(config))
 
 
-def test_full_sizes_are_those_of_fimjax():
+def test_numbers_of_parameters_at_full_size():
     with torch.device("meta"):
         models = {name: torch_models.build_model(config.model) for name, config in FULL.items()}
-    assert count(models["small_fim"]) == 678_554
     assert count(models["paper_fim_local"]) == count(models["paper_fim"].local) == 22_465_281
     assert count(models["paper_fim"]) - count(models["paper_fim"].local) == 27_456_256
 
 
-@pytest.mark.parametrize("points", [0, 1, 2, 3, 8])
-def test_polynomials_agree(points):
-    """On windows with so many points in 8 slots; in float64, for parabolas through few points lose digits."""
-    rng = np.random.default_rng(points)
-    mask = rng.permuted(np.tile(np.arange(8) < points, (5, 1)), axis=-1)
-    values, times = (np.where(mask, rng.random((5, 8)), 0.0) for _ in range(2))
-    times[mask & (times == times.max(-1, keepdims=True))] = 1.0  # an edge, whose miss does not count
-    known, asked, skip = (values, times, mask), rng.uniform(-0.2, 1.2, (5, 6)), rng.random((6, 8)) < 0.3
-    fits, misses = "local_polynomials", "typical_misses"
-    for name, *inputs in ((fits, asked, *known), (fits, asked, *known, skip), (misses, *known)):
-        with jax.enable_x64(True):
-            expected = np.asarray(getattr(polynomials, name)(*map(jnp.asarray, inputs)))
-        found = getattr(torch_polynomials, name)(*map(torch.tensor, inputs)).numpy()
-        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9, err_msg=name)
-        assert np.any(found) == (points > 0 or name == misses)
-
-
-def test_constants_are_those_of_fimjax():
-    for name in ("FITS", "RIDGE", "BOUNDS", "LEAST_MISS", "UNKNOWN_MISS", "EDGE"):
-        assert getattr(torch_polynomials, name) == getattr(polynomials, name)
-    for name in ("LEAST_SPREAD", "LEAST_WINDOW_SPREAD"):
-        assert getattr(torch_training, name) == getattr(losses, name)
-    assert torch_layers.HIDDEN == attention.HIDDEN
+def test_the_narrowest_window_agrees():
     assert torch_models.NARROWEST_WINDOW == fim.NARROWEST_WINDOW
-    assert torch_models.WAVES == queries.WAVES
-    assert torch_training.WINDOW_CLIP == losses.WINDOW_CLIP
-    assert torch_training.LEARNED_WINDOWS == losses.LEARNED_WINDOWS
 
 
 def count(model) -> int:
     return sum(x.numel() for x in model.parameters())
 
 
-def test_errors_name_what_is_missing(monkeypatch):
+def test_errors_name_what_is_unsupported(monkeypatch):
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(RuntimeError, match="C.. compiler.*no-such-compiler"):
         make_step(SMALL["paper_fim_local"], compiled=True)

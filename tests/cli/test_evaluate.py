@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -6,7 +7,7 @@ import pandas as pd
 import pytest
 
 from fimjax.cli import evaluate as command
-from fimjax.cli.evaluate import dataset_names, main, read_seen
+from fimjax.cli.evaluate import dataset_names, main, read_trained_on
 from fimjax.evaluation.baselines.statistical import fit_and_forecast
 from tests.evaluation.examples import make_dataset, write_dataset
 from tests.evaluation.test_runner import fit
@@ -28,7 +29,7 @@ def data(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_an_evaluation_from_beginning_to_end(data, capsys):
+def test_evaluation_end_to_end(data, capsys):
     out = data / "results"
     assert main(["--models", f"{MINE},seasonal_naive", "--datasets", "m3_yearly,m1_quarterly", "--out", str(out)]) == 0
     metrics = pd.read_csv(out / "metrics.csv")
@@ -36,7 +37,7 @@ def test_an_evaluation_from_beginning_to_end(data, capsys):
     assert {"scrps", "mase", "mase_pooled", "smape", "owa", "coverage_80", "width_95", "series_per_second"} <= set(
         metrics
     )
-    for name in ("table1_scrps.csv", "table4_mase.csv", "summary.csv", "verdict.csv", "metrics.json", "report.html"):
+    for name in ("table1_scrps.csv", "table4_mase.csv", "summary.csv", "comparison.csv", "metrics.json", "report.html"):
         assert (out / name).stat().st_size > 0
     captured = capsys.readouterr()
     assert "m3_yearly: series is 6 here, 645 in the paper's table 3" in captured.err
@@ -44,7 +45,7 @@ def test_an_evaluation_from_beginning_to_end(data, capsys):
     assert "MASE / SeasonalNaive" in captured.out and "MASE / SeasonalNaive" in (out / "report.html").read_text()
 
 
-def test_a_sample_is_taken_and_told(data):
+def test_a_sample_is_evaluated(data):
     out = data / "results"
     arguments = ["--models", "naive", "--datasets", "m3_yearly", "--sample", "4", "--out", str(out), "--no-report"]
     assert main(arguments) == 0
@@ -53,11 +54,11 @@ def test_a_sample_is_taken_and_told(data):
     assert row["scrps_lo"] <= row["scrps"] <= row["scrps_hi"]
 
 
-def test_what_a_model_has_seen_can_be_said(data):
+def test_training_data_can_be_declared(data):
     out = data / "results"
-    asked = ["--models", MINE, "--datasets", "m3_yearly", "--seen", "mine:m3", "--out", str(out), "--no-report"]
+    asked = ["--models", MINE, "--datasets", "m3_yearly", "--trained-on", "mine:m3", "--out", str(out), "--no-report"]
     assert main(asked) == 0
-    assert pd.read_csv(out / "metrics.csv")["seen"].all()
+    assert pd.read_csv(out / "metrics.csv")["trained_on"].all()
     assert "†" in (out / "table1_scrps.csv").read_text()
 
 
@@ -65,8 +66,8 @@ def test_what_a_model_has_seen_can_be_said(data):
     "arguments, message",
     [
         (["--models", "wizard"], "model 'wizard' is unknown"),
-        (["--models", "naive", "--datasets", "m5"], "data set 'm5' is unknown; there are m1_monthly"),
-        (["--models", "naive", "--datasets", "tourism_yearly"], "data set tourism_yearly: .* cannot be had"),
+        (["--models", "naive", "--datasets", "m5"], "data set 'm5' is unknown; the data sets are m1_monthly"),
+        (["--models", "naive", "--datasets", "tourism_yearly"], "data set tourism_yearly: .* cannot be downloaded"),
         (["--models", "bad=tests.evaluation.examples:Broken", "--datasets", "m3_yearly"], "series S2 is not finite"),
         (["--models", "naive", "--sample", "0"], "sample: 0 is not a number of series"),
         (["--models", "naive", "--processes", "0"], "processes: 0 is not a number of processes"),
@@ -74,28 +75,26 @@ def test_what_a_model_has_seen_can_be_said(data):
         (["--models", "naive", "--cache", __file__], "test_evaluate.py"),
         (["--models", "naive", "--data", "nowhere"], "data folder nowhere does not exist"),
         (["--models", ","], "models: the list is empty"),
-        (["--models", "naive", "--seen", "naive:m9"], "seen: 'naive:m9' is not MODEL:DATASET"),
-        (["--models", "naive", "--seen", "other:m4"], "seen: there is no model 'other'"),
+        (["--models", "naive", "--trained-on", "naive:m9"], "trained-on: 'naive:m9' is not MODEL:DATASET"),
+        (["--models", "naive", "--trained-on", "other:m4"], "trained-on: there is no model 'other'"),
     ],
 )
-def test_mistakes_end_in_one_sentence(data, capsys, arguments, message):
-    import re
-
+def test_errors_are_one_sentence(data, capsys, arguments, message):
     assert main([*arguments, "--out", str(data / "results"), "--no-report"]) == 2
     *_, last = capsys.readouterr().err.strip().splitlines()
-    assert re.search(message, last) and last.startswith("evaluate.py: ")
+    assert re.search(message, last) and last.startswith("fimjax evaluate: ")
     assert not list((data / "results").rglob("*.parquet"))
 
 
-def test_a_file_in_the_place_of_the_results_is_told_before_anything_is_done(data, capsys, monkeypatch):
-    monkeypatch.setattr(command, "run_benchmark", lambda *_: pytest.fail("it was begun"))
+def test_an_output_path_that_is_a_file_is_rejected_at_once(data, capsys, monkeypatch):
+    monkeypatch.setattr(command, "run_benchmark", lambda *_: pytest.fail("it was started"))
     for out in (data / "file", data / "file" / "below"):
         (data / "file").write_text("mine")
         assert main(["--models", "naive", "--datasets", "m3_yearly", "--out", str(out)]) == 2
         assert "file" in capsys.readouterr().err and (data / "file").read_text() == "mine"
 
 
-def test_a_failing_evaluation_leaves_an_earlier_one_as_it_was(data):
+def test_a_failed_evaluation_keeps_the_results_of_an_earlier_one(data):
     out = data / "results"
     asked = ["--datasets", "m3_yearly,m1_quarterly", "--out", str(out), "--no-report", "--models"]
     assert main([*asked, "naive,seasonal_naive"]) == 0
@@ -104,36 +103,36 @@ def test_a_failing_evaluation_leaves_an_earlier_one_as_it_was(data):
     assert {path: path.read_bytes() for path in out.glob("*.*")} == before
     assert (out / "agreement_fev.csv").exists()
     assert main([*asked, "naive"]) == 0
-    assert not (out / "agreement_fev.csv").exists(), "it told of a model that is not in this evaluation"
+    assert not (out / "agreement_fev.csv").exists(), "its model is not in this evaluation"
 
 
-def test_committed_figures_need_no_fits(data, monkeypatch):
+def test_bundled_scores_need_no_fits(data, monkeypatch):
     def refuse(*_, **__):
         pytest.fail("a model was fitted")
 
     monkeypatch.setattr(command, "statistical_forecasts", refuse)
-    arguments = ["--datasets", "m3_yearly", "--committed", "--out", str(data / "results"), "--no-report"]
-    assert main(["--models", f"{MINE},sicoum", *arguments]) == 2, "the committed figures are of other series"
+    arguments = ["--datasets", "m3_yearly", "--bundled-scores", "--out", str(data / "results"), "--no-report"]
+    assert main(["--models", f"{MINE},sicoum", *arguments]) == 2, "the bundled scores were computed on other series"
 
 
-def test_an_interruption_is_told(data, capsys, monkeypatch):
+def test_an_interrupt_is_reported(data, capsys, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(command, "statistical_forecasts", interrupt)
     assert main(["--models", "naive", "--datasets", "m3_yearly", "--out", str(data / "results")]) == 130
-    assert "the same command goes on from here" in capsys.readouterr().err
+    assert "the same command continues from here" in capsys.readouterr().err
 
 
-def test_data_sets_by_name_by_competition_and_all():
+def test_names_of_data_sets_and_competitions():
     assert dataset_names("m1") == ["m1_monthly", "m1_quarterly", "m1_yearly"]
     assert dataset_names("m3_other, m3") == ["m3_other", "m3_monthly", "m3_quarterly", "m3_yearly"]
     assert len(dataset_names("all")) == 16
-    assert read_seen(("a:m4", "a:m1_yearly")) == {"a": ("m4", "m1_yearly")}
+    assert read_trained_on(("a:m4", "a:m1_yearly")) == {"a": ("m4", "m1_yearly")}
 
 
 @pytest.mark.processes
-def test_the_script_fits_in_processes_of_its_own_and_keeps_what_they_found(data):
+def test_the_script_fits_in_processes_and_caches_the_fits(data):
     arguments = ["--models", "dynamic_optimized_theta", "--datasets", "m3_yearly", "--out", str(data / "results")]
     script = [sys.executable, str(ROOT / "evaluate.py"), *arguments, "--processes", "2", "--no-report"]
     done = subprocess.run(script, cwd=data, capture_output=True, text=True)
@@ -142,4 +141,4 @@ def test_the_script_fits_in_processes_of_its_own_and_keeps_what_they_found(data)
     dataset = make_dataset("m3_yearly", series=6)
     point = fit_and_forecast("dynamic_optimized_theta", dataset.histories[0], 1, 6)[0]
     assert stored["point"][:6].to_numpy() == pytest.approx(point, rel=1e-5)
-    assert len(list((data / "cache" / "fits").rglob("part-*.parquet"))) == 1
+    assert list((data / "cache" / "fits").rglob("part-*.parquet"))

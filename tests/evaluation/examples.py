@@ -1,4 +1,4 @@
-"""Small data sets under real names, as a data folder has them."""
+"""Small data sets under the names of real ones, and small models."""
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +31,7 @@ def make_dataset(name="m3_yearly", series=5, length=20, seed=0, population=None,
 
 
 def write_dataset(folder, dataset: Dataset, with_categories=True) -> None:
-    """Writes a data set as a data folder has it."""
+    """Writes a data set to a data folder."""
     rows = {"unique_id": [], "t": [], "y": [], "is_test": []}
     for id, history, future in zip(dataset.ids, dataset.histories, dataset.future):
         n, h = len(history), len(future)
@@ -64,19 +64,19 @@ def make_forecasts(dataset: Dataset, seed=0, error=1.0) -> Forecasts:
 
 
 class Repeater:
-    """Repeats the last value, through the forecasting interface; answers in another order than it was asked."""
+    """Repeats the last value through the forecasting interface, with series in reverse order."""
 
     trained_on = ("m4",)
 
     def __init__(self, version=None):
-        self.asked = 0
+        self.calls = 0
         if version:
             self.version = version
 
     def forecast(self, df, h, *, freq, season_length, quantiles):
         import pandas as pd
 
-        self.asked += 1
+        self.calls += 1
         frames = []
         for id, rows in reversed(list(df.groupby("unique_id", sort=False))):
             last = rows["y"].iloc[-1]
@@ -87,7 +87,7 @@ class Repeater:
 
 
 class Broken(Repeater):
-    """Forgets a number."""
+    """Returns NaN for one series."""
 
     def forecast(self, df, h, **rest):
         frame = super().forecast(df, h, **rest)

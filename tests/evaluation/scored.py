@@ -9,7 +9,7 @@ from statsforecast.utils import AirPassengers
 
 from fimjax.evaluation import metrics
 from fimjax.evaluation.forecasts import INTERVALS, LEVELS, interval_indices, level_index
-from fimjax.evaluation.metrics import SCORED, Shares
+from fimjax.evaluation.metrics import SCORED, RatioOfSums
 
 SCORED_LEVELS = tuple(LEVELS[i] for i in SCORED)
 
@@ -29,7 +29,7 @@ class Case:
     def scales(self) -> np.ndarray:
         return np.array([metrics.naive_scale(history, self.season) for history in self.histories])
 
-    def scrps(self) -> Shares:
+    def scrps(self) -> RatioOfSums:
         return metrics.scrps(self.y, self.quantiles[..., SCORED], SCORED_LEVELS)
 
     def bounds(self, interval: int) -> tuple[np.ndarray, np.ndarray]:

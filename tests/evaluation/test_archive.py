@@ -1,4 +1,4 @@
-"""Data folders and downloads into them, from a real server on loopback with small files of the archive's form."""
+"""Data folders and downloads, from a local server with small files in the archive's format."""
 
 import hashlib
 import io
@@ -46,13 +46,13 @@ def zipped(text=TSF, member="m1_yearly_dataset.tsf"):
 
 
 def source(content=None, **changes):
-    """Where the small file is, and its size and sum where they are to be known."""
+    """The address of the small file, with size and checksum if its content is given."""
     known = {} if content is None else {"size": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     return {NAME: Source(4656193, f"{NAME}_dataset.zip", **(known | changes))}
 
 
 class Server(ThreadingHTTPServer):
-    """Serves one file, whole unless told otherwise."""
+    """Serves one file."""
 
     daemon_threads = True
     content = zipped()
@@ -96,7 +96,7 @@ def server(monkeypatch):
 
 @pytest.fixture(autouse=True)
 def small_world(monkeypatch, tmp_path):
-    """No settings, no cache and no proxy from outside, and a row of table 3 for the small file."""
+    """Removes settings, cache and proxy of the machine; adds the small file to the catalog."""
     for setting in ("FIMJAX_DATA", "FIMJAX_ARCHIVE"):
         monkeypatch.delenv(setting, raising=False)
     monkeypatch.setenv("FIMJAX_CACHE", str(tmp_path / "cache"))
@@ -112,17 +112,17 @@ def load(folder=None, sources=None, **options):
     return load_dataset(NAME, folder, sources=sources or source(), console=quiet(), **options)
 
 
-def refusal(folder, sources=None, **options):
-    """The one sentence with which a data set is refused; nothing may be left in the folder."""
+def error_of(folder, sources=None, **options):
+    """The one-sentence error of a failed download; it must leave no file."""
     with pytest.raises(EvaluationError) as error:
         load(folder, sources, **options)
     message = str(error.value)
-    assert message.startswith(f"data set {NAME}: ") and "\n" not in message
+    assert message.startswith(f"data set {NAME}") and "\n" not in message
     assert not list(folder.iterdir())
     return message
 
 
-def test_a_missing_data_set_is_downloaded_and_read_without_the_network_afterwards(server, tmp_path):
+def test_a_missing_data_set_is_downloaded_once(server, tmp_path):
     sources = source(server.content)
     first = load(sources=sources)
     server.stop()
@@ -137,7 +137,7 @@ def test_a_missing_data_set_is_downloaded_and_read_without_the_network_afterward
         assert differences_from_table3(dataset) == []
 
 
-def test_what_is_written_has_the_layout_of_a_data_folder(server, tmp_path):
+def test_layout_of_a_data_folder(server, tmp_path):
     load(tmp_path, source(server.content))
     series = pq.read_table(tmp_path / f"{NAME}.parquet")
     assert [str(field.type) for field in series.schema] == [
@@ -162,23 +162,23 @@ def test_progress_shows_the_data_set_and_its_size(server, tmp_path):
     assert NAME in shown.getvalue() and f"{size}/{size} bytes" in shown.getvalue()
 
 
-def test_a_connection_that_breaks_off_leaves_nothing(server, tmp_path):
+def test_a_broken_connection_leaves_no_file(server, tmp_path):
     server.content, server.announced = server.content[:100], len(server.content)
-    message = refusal(tmp_path)
+    message = error_of(tmp_path)
     assert f"broke off after 100 of {server.announced:,} bytes" in message
     assert f"http://127.0.0.1:{server.server_port}/records/4656193" in message
 
 
-def test_an_interrupt_in_the_middle_leaves_nothing(server, tmp_path):
+def test_an_interrupt_leaves_no_file(server, tmp_path):
     server.content, server.announced = server.content[:100], len(server.content)
     interrupted = threading.Event()
 
     def interrupt():
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
-        interrupted.wait(30)  # a connection that ends first would be another fault
+        interrupted.wait(30)  # the connection must not end first
 
     server.after = interrupt
-    # Shells start what is to run in the background with interrupts ignored.
+    # Shells start background jobs with interrupts ignored.
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):
@@ -189,47 +189,47 @@ def test_an_interrupt_in_the_middle_leaves_nothing(server, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_wrong_sizes_and_sums_are_refused(server, tmp_path):
+def test_wrong_sizes_and_checksums_are_rejected(server, tmp_path):
     size = len(server.content)
-    assert f"has {size} bytes where 13,179 are expected" in refusal(tmp_path, source(size=13_179))
-    assert f"where {'0' * 64} is expected" in refusal(tmp_path, source(sha256="0" * 64))
+    assert f"has {size} bytes; 13,179 are expected" in error_of(tmp_path, source(size=13_179))
+    assert f"{'0' * 64} is expected" in error_of(tmp_path, source(sha256="0" * 64))
     server.tag = f'"md5:{"0" * 32}"'
-    assert f"where the server promised {'0' * 32}" in refusal(tmp_path)
+    assert f"the server announced {'0' * 32}" in error_of(tmp_path)
     server.tag = f'"md5:{hashlib.md5(server.content).hexdigest()}"'
     assert len(load(tmp_path)) == 3
 
 
-def test_answers_that_are_no_file_of_the_archive_are_refused(server, tmp_path):
+def test_responses_that_are_no_valid_file_are_rejected(server, tmp_path):
     server.status = 404
-    assert "the server says 404 Not Found" in refusal(tmp_path)
+    assert "the server says 404 Not Found" in error_of(tmp_path)
     server.status, server.content = 200, b"<!doctype html><title>Too many requests</title>"
-    assert "is not a sound zip file" in refusal(tmp_path)
+    assert "is not a valid zip file" in error_of(tmp_path)
     server.content = zipped(member="readme.txt")
-    assert "has 0 .tsf files in it" in refusal(tmp_path)
+    assert "has 0 .tsf files; one is expected" in error_of(tmp_path)
     for place in (80, -8):  # in the series, in the zip file's directory
         damaged = bytearray(zipped())
         damaged[place] ^= 0xFF
         server.content = bytes(damaged)
-        assert "is not a sound zip file" in refusal(tmp_path)
+        assert "is not a valid zip file" in error_of(tmp_path)
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (TSF[: TSF.index("T10")], "cannot be whole: series is 2, 3 in the paper's table 3"),
-        (TSF.replace(",11,12", ",11"), "cannot be whole: longest is 4, 5 in the paper's table 3"),
+        (TSF[: TSF.index("T10")], "is incomplete: series is 2, but 3 in the paper's table 3"),
+        (TSF.replace(",11,12", ",11"), "is incomplete: longest is 4, but 5 in the paper's table 3"),
         (TSF[: TSF.index(",9,10")].rstrip("8") + "\n", "m1_yearly_dataset.tsf, line 12: could not convert"),
         (TSF.replace("5,6,7", "5,?,7"), "series T1 of http"),
         (TSF.replace("5,6,7", "5,6e40,7"), "series T1 of http"),
         (TSF.replace("5,6,7", "6,7"), "series T1 of http"),
     ],
 )
-def test_series_that_cannot_be_those_of_table_3_are_refused(server, tmp_path, text, says):
+def test_series_that_contradict_table_3_are_rejected(server, tmp_path, text, says):
     server.content = zipped(text)
-    assert says in refusal(tmp_path)
+    assert says in error_of(tmp_path)
 
 
-def test_a_file_with_a_known_sum_may_differ_from_table_3_and_says_so(server, tmp_path):
+def test_a_file_with_a_known_checksum_may_differ_from_table_3(server, tmp_path):
     server.content = zipped(TSF[: TSF.index("T10")].replace("@horizon 2", "@horizon 3").replace("yearly", "weekly"))
     dataset = load(tmp_path, source(server.content))
     assert [line.split(" is ")[0] for line in differences_from_table3(dataset)] == [
@@ -243,7 +243,7 @@ def test_a_file_with_a_known_sum_may_differ_from_table_3_and_says_so(server, tmp
     ]
 
 
-def test_a_manifest_keeps_what_it_says_of_other_data_sets(server, tmp_path):
+def test_a_manifest_keeps_the_entries_of_other_data_sets(server, tmp_path):
     other = {"dataset": "m4_hourly", "horizon": 48, "seasonality": 7}
     (tmp_path / "manifest.json").write_text(json.dumps([other, {"dataset": NAME, "horizon": 9}]))
     info = load(tmp_path).info
@@ -252,14 +252,14 @@ def test_a_manifest_keeps_what_it_says_of_other_data_sets(server, tmp_path):
     assert manifest_differences(tmp_path, info) == []
 
 
-def test_a_manifest_that_is_none_is_refused(server, tmp_path):
+def test_an_invalid_manifest_is_rejected(server, tmp_path):
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(EvaluationError, match="manifest.json cannot be read"):
         load(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["manifest.json"]
 
 
-def test_option_environment_and_cache_name_the_folder_in_this_order(server, monkeypatch, tmp_path):
+def test_the_data_folder_is_the_argument_the_environment_or_the_cache(server, monkeypatch, tmp_path):
     asked, named = tmp_path / "asked", tmp_path / "named"
     asked.mkdir()
     named.mkdir()
@@ -272,7 +272,7 @@ def test_option_environment_and_cache_name_the_folder_in_this_order(server, monk
     assert {path.name for path in named.iterdir()} == {path.name for path in asked.iterdir()} == FILES
 
 
-def test_both_a_folder_and_the_one_above_it_may_be_named(server, monkeypatch, tmp_path):
+def test_the_data_may_be_in_a_subfolder(server, monkeypatch, tmp_path):
     bench = tmp_path / "bench"
     bench.mkdir()
     load(tmp_path)
@@ -283,7 +283,7 @@ def test_both_a_folder_and_the_one_above_it_may_be_named(server, monkeypatch, tm
     assert len(server.requests) == 1
 
 
-def test_a_folder_that_does_not_exist_is_named(monkeypatch, tmp_path):
+def test_a_folder_must_exist(monkeypatch, tmp_path):
     with pytest.raises(EvaluationError, match=f"^data folder {tmp_path / 'no'} does not exist$"):
         load(tmp_path / "no")
     monkeypatch.setenv("FIMJAX_DATA", str(tmp_path / "never"))
@@ -291,16 +291,16 @@ def test_a_folder_that_does_not_exist_is_named(monkeypatch, tmp_path):
         load()
 
 
-def test_without_network_a_missing_data_set_ends_in_one_clear_sentence(server, tmp_path):
+def test_without_network_the_error_is_one_sentence(server, tmp_path):
     server.stop()
     address = f"http://127.0.0.1:{server.server_port}/records/4656193/files/m1_yearly_dataset.zip?download=1"
-    assert refusal(tmp_path) == (
-        f"data set m1_yearly: {address} cannot be had (Connection refused), and it is not in {tmp_path}; "
-        "name a folder that has it with --data or FIMJAX_DATA"
+    assert error_of(tmp_path) == (
+        f"data set m1_yearly: {address} cannot be downloaded (Connection refused), and it is not in {tmp_path}; "
+        "name the folder that has it with --data or FIMJAX_DATA"
     )
-    assert refusal(tmp_path, download=False) == (
-        f"data set m1_yearly: it is not in {tmp_path}; allow its download or "
-        "name a folder that has it with --data or FIMJAX_DATA"
+    assert error_of(tmp_path, download=False) == (
+        f"data set m1_yearly is not in {tmp_path}; allow the download or "
+        "name the folder that has it with --data or FIMJAX_DATA"
     )
 
 

@@ -22,7 +22,7 @@ def test_the_catalog_is_the_papers_table_3():
     ]  # fmt: skip
 
 
-def test_series_come_back_as_they_were_written(tmp_path):
+def test_a_data_set_is_read_as_it_was_written(tmp_path):
     dataset = make_dataset("m1_quarterly", series=4)
     write_dataset(tmp_path, dataset)
     found = read_dataset(tmp_path, "m1_quarterly")
@@ -53,17 +53,17 @@ def test_rows_may_come_in_any_order(tmp_path):
         (lambda t: t.drop(["y"]), "has no column 'y'"),
         (lambda t: t.set_column(2, "y", pa.array([np.nan] * len(t))), "series S0 has a value that is not finite"),
         (lambda t: t.slice(1), None),
-        (lambda t: t.slice(0, len(t) - 1), "series S4 does not end in 6 points of test"),
-        (lambda t: t.filter(t["is_test"]), "series S0 does not end in 6 points of test"),
+        (lambda t: t.slice(0, len(t) - 1), "series S4 does not end in a test part of 6 points"),
+        (lambda t: t.filter(t["is_test"]), "series S0 does not end in a test part of 6 points"),
         (lambda t: t.slice(0, 0), "has no rows"),
         (lambda t: t.set_column(2, "y", pa.array(["x"] * len(t))), "column 'y' of .* holds string, not double"),
         (lambda t: t.set_column(3, "is_test", pa.nulls(len(t), pa.bool_())), "column 'is_test' of .* missing values"),
         (lambda t: t.set_column(0, "unique_id", pa.nulls(len(t), pa.string())), "'unique_id' of .* missing values"),
-        (lambda t: pa.concat_tables([t.slice(0, 1), t]), "series S0 has a step twice or not at all"),
-        (lambda t: pa.concat_tables([t.slice(0, 3), t.slice(4)]), "series S0 has a step twice or not at all"),
+        (lambda t: pa.concat_tables([t.slice(0, 1), t]), "series S0 has a repeated or missing step"),
+        (lambda t: pa.concat_tables([t.slice(0, 3), t.slice(4)]), "series S0 has a repeated or missing step"),
     ],
 )
-def test_a_damaged_data_set_is_refused_in_a_sentence(tmp_path, change, message):
+def test_a_damaged_data_set_is_rejected_in_one_sentence(tmp_path, change, message):
     write_dataset(tmp_path, make_dataset())
     path = tmp_path / "m3_yearly.parquet"
     pq.write_table(change(pq.read_table(path)), path)
@@ -74,7 +74,7 @@ def test_a_damaged_data_set_is_refused_in_a_sentence(tmp_path, change, message):
         read_dataset(tmp_path, "m3_yearly")
 
 
-def test_a_file_that_is_cut_off_is_no_data_set(tmp_path):
+def test_a_truncated_file_is_rejected(tmp_path):
     write_dataset(tmp_path, make_dataset())
     path = tmp_path / "m3_yearly.parquet"
     path.write_bytes(path.read_bytes()[:-20])
@@ -83,7 +83,7 @@ def test_a_file_that_is_cut_off_is_no_data_set(tmp_path):
 
 
 @pytest.mark.parametrize("damage", ["cut", "column"])
-def test_damaged_categories_are_refused_in_a_sentence(tmp_path, damage):
+def test_damaged_categories_are_rejected_in_one_sentence(tmp_path, damage):
     write_dataset(tmp_path, make_dataset())
     path = tmp_path / "m3_yearly.meta.parquet"
     if damage == "cut":
@@ -95,11 +95,11 @@ def test_damaged_categories_are_refused_in_a_sentence(tmp_path, damage):
     assert "\n" not in str(error.value)
 
 
-def test_differences_from_table_3_are_told():
+def test_differences_from_table_3_are_listed():
     dataset = make_dataset(series=3)
-    told = differences_from_table3(dataset)
-    assert "m3_yearly: series is 3 here, 645 in the paper's table 3" in told
-    assert any("shortest" in line for line in told)
+    found = differences_from_table3(dataset)
+    assert "m3_yearly: series is 3 here, 645 in the paper's table 3" in found
+    assert any("shortest" in line for line in found)
     as_in_paper = dataclasses.replace(
         dataset, info=dataclasses.replace(dataset.info, series=3, shortest=26, longest=29), population=3
     )
@@ -123,7 +123,7 @@ def test_samples_are_stratified_seeded_and_nested():
         np.testing.assert_array_equal(y, dataset.histories[list(dataset.ids).index(id)])
 
 
-def test_any_beginning_of_the_order_is_a_sample():
+def test_the_first_series_of_the_sampling_order_are_a_sample():
     dataset = make_dataset(series=40, categories=("A", "B", "C", "C"))
     order = sampling_order(dataset, seed=4)
     assert sorted(order) == list(range(40))
@@ -138,6 +138,6 @@ def test_a_resample_has_as_many_series_as_the_sample():
 
 
 @pytest.mark.parametrize("info", CATALOG.values(), ids=CATALOG)
-def test_a_forecaster_is_told_the_season_that_a_users_dates_have(info):
+def test_forecasters_receive_the_season_of_the_frequency(info):
     stamps = pd.date_range("2001-01-01", periods=60, freq=info.frequency).to_numpy()
     assert info.reported_season == infer_frequency([stamps]).season_length

@@ -10,7 +10,7 @@ from tests.evaluation.examples import make_dataset
 
 
 class InTurn:
-    """A pool that works at once in this process, and can be told to stop after some chunks."""
+    """A pool that works in this process, and may fail after some chunks."""
 
     stop_after = None
     failure = KeyboardInterrupt()
@@ -54,7 +54,7 @@ def test_a_pool_of_processes_gives_what_one_process_gives(tmp_path):
         np.testing.assert_allclose(found.quantiles[i], quantiles, rtol=1e-6)
 
 
-def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, pool):
+def test_an_interrupted_run_continues_where_it_stopped(tmp_path, pool):
     dataset = make_dataset(series=9)
     pool.stop_after = 2
     with pytest.raises(KeyboardInterrupt):
@@ -80,14 +80,14 @@ def test_a_larger_sample_fits_only_what_is_new(tmp_path, pool):
     np.testing.assert_array_equal(everything.point[:, 0], [np.float32(y[-1]) for y in dataset.histories])
 
 
-def test_a_fit_to_other_values_is_not_taken_for_this_one(tmp_path, pool):
+def test_a_fit_to_other_values_is_not_reused(tmp_path, pool):
     first, second = make_dataset(series=3, seed=0), make_dataset(series=3, seed=1)
     statistical_forecasts("naive", first, tmp_path)
     found = statistical_forecasts("naive", second, tmp_path)
     np.testing.assert_array_equal(found.point[:, 0], [np.float32(y[-1]) for y in second.histories])
 
 
-def test_versions_of_statsforecast_keep_apart(tmp_path, pool, monkeypatch):
+def test_versions_of_statsforecast_have_separate_caches(tmp_path, pool, monkeypatch):
     dataset = make_dataset(series=2)
     statistical_forecasts("naive", dataset, tmp_path)
     monkeypatch.setattr(fits.statsforecast, "__version__", "9.9.9")
@@ -113,17 +113,17 @@ def test_a_damaged_file_of_fits_is_fitted_again(tmp_path, pool, damage):
     np.testing.assert_array_equal(found.point, expected.point)
 
 
-def test_what_was_done_is_kept_when_a_process_dies(tmp_path, pool, monkeypatch):
+def test_finished_fits_survive_a_dead_process(tmp_path, pool, monkeypatch):
     from concurrent.futures.process import BrokenProcessPool
 
     monkeypatch.setattr(fits, "SAVE_EVERY", 1000.0)
     dataset, pool.stop_after, pool.failure = make_dataset(series=9), 3, BrokenProcessPool("killed")
-    with pytest.raises(EvaluationError, match="model auto_ets on m3_yearly: a process of the pool died"):
+    with pytest.raises(EvaluationError, match="model auto_ets on m3_yearly: a worker process died"):
         statistical_forecasts("auto_ets", dataset, tmp_path)
     assert len(FitCache(tmp_path, "auto_ets", dataset).load(dataset)[1]) == 6
 
 
-def test_an_interruption_between_two_savings_loses_nothing(tmp_path, pool, monkeypatch):
+def test_an_interrupt_between_two_writes_loses_nothing(tmp_path, pool, monkeypatch):
     monkeypatch.setattr(fits, "SAVE_EVERY", 1000.0)
 
     def interrupted(futures):
@@ -137,12 +137,12 @@ def test_an_interruption_between_two_savings_loses_nothing(tmp_path, pool, monke
     assert len(FitCache(tmp_path, "auto_ets", dataset).load(dataset)[1]) == 4
 
 
-def test_processes_share_the_clock(tmp_path, pool):
+def test_processes_share_the_wall_time(tmp_path, pool):
     found = statistical_forecasts("auto_ets", make_dataset(series=2), tmp_path, processes=4)
     np.testing.assert_allclose(found.elapsed, found.seconds / 4, rtol=1e-6)
 
 
-def test_sicoum_is_made_of_its_members_fits(tmp_path, pool):
+def test_sicoum_reuses_the_fits_of_its_members(tmp_path, pool):
     dataset = make_dataset(series=2)
     both = statistical_forecasts("sicoum", dataset, tmp_path)
     calls = pool.calls
@@ -151,7 +151,7 @@ def test_sicoum_is_made_of_its_members_fits(tmp_path, pool):
     np.testing.assert_allclose(both.point, np.mean([member.point for member in members], axis=0))
 
 
-def test_the_callers_environment_is_left_as_it_was(tmp_path, pool, monkeypatch):
+def test_environment_variables_are_restored(tmp_path, pool, monkeypatch):
     import os
 
     monkeypatch.setenv("OMP_NUM_THREADS", "7")

@@ -1,4 +1,4 @@
-"""The metrics against small numbers by hand, and against mistakes made in public."""
+"""The metrics against results by hand, and against known mistakes of other implementations."""
 
 import dataclasses
 
@@ -20,7 +20,7 @@ def test_pinball_by_hand():
     assert_same(metrics.pinball(np.array([10.0, 10.0, 10.0]), np.array([8.0, 12.0, 10.0]), 0.9), [1.8, 0.2, 0.0])
 
 
-def test_scrps_is_least_for_the_true_spread():
+def test_scrps_is_lowest_for_the_true_spread():
     """A published comparison had the loss flipped; then of all forecasts N(10, s) of N(10, 1), s = 0 looks best."""
     y = 10 + norm.ppf((np.arange(20_000) + 0.5) / 20_000)[None]
     spreads, z = (0.0, 0.5, 1.0, 1.5, 2.0), norm.ppf(SCORED_LEVELS)
@@ -102,7 +102,7 @@ def test_owa_by_hand():
     assert metrics.owa(smape=10.0, mase=1.0, naive2_smape=20.0, naive2_mase=4.0) == (1 / 2 + 1 / 4) / 2
 
 
-def test_coverage_difference_does_not_let_wide_intervals_make_up_for_narrow_ones():
+def test_wide_intervals_do_not_offset_narrow_ones_in_coverage_difference():
     assert_same(metrics.coverage_difference({80: np.float64(0.7), 60: np.float64(0.7)}), 0.1)
 
 
@@ -111,7 +111,7 @@ def test_coverage_difference_of_several_resamples():
     np.testing.assert_allclose(metrics.coverage_difference(coverages), [0, 0.05, 0.075], atol=1e-12)
 
 
-# Shares
+# RatioOfSums
 
 
 ALL = {
@@ -126,7 +126,7 @@ ALL = {
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_series_counted_k_times_is_a_series_that_is_there_k_times(name):
+def test_counting_a_series_k_times_equals_repeating_it_k_times(name):
     case = random_case(4)
     case = dataclasses.replace(case, histories=[np.ones(9), *case.histories[1:]])  # no MASE for the first
     counts = np.random.default_rng(0).multinomial(len(case.y), np.full(len(case.y), 1 / len(case.y)), size=5)
@@ -139,7 +139,7 @@ def test_a_series_counted_k_times_is_a_series_that_is_there_k_times(name):
     assert_same(ALL[name](case).resampled(counts), [ALL[name](drawn(count)).value() for count in counts])
 
 
-def test_a_metric_is_nan_where_it_is_defined_for_no_series():
+def test_a_metric_that_is_defined_for_no_series_is_nan():
     y = np.zeros((2, 3))
     assert np.isnan(metrics.mase(y, y + 1, np.zeros(2)).value())
     assert np.isnan(metrics.mase_pooled(y, y + 1, y).value())
@@ -149,6 +149,6 @@ def test_a_metric_is_nan_where_it_is_defined_for_no_series():
 
 
 def test_only_resamples_without_any_defined_series_are_nan():
-    shares = metrics.mean_of_defined(np.array([np.nan, 3.0, 5.0]), np.array([False, True, True]))
+    ratio = metrics.mean_where_defined(np.array([np.nan, 3.0, 5.0]), np.array([False, True, True]))
     counts = np.array([[3, 0, 0], [2, 1, 0], [0, 1, 2], [1, 1, 1]])
-    np.testing.assert_allclose(shares.resampled(counts), [np.nan, 3, 13 / 3, 4])
+    np.testing.assert_allclose(ratio.resampled(counts), [np.nan, 3, 13 / 3, 4])

@@ -1,4 +1,4 @@
-"""The report is one file that any browser shows without a network, whatever figures are missing."""
+"""The report is one self-contained HTML file, and it can cope with missing scores."""
 
 import base64
 import dataclasses
@@ -16,7 +16,7 @@ from fimjax.evaluation.datasets.catalog import dataset_info
 from fimjax.evaluation.datasets.dataset import Dataset
 from fimjax.evaluation.forecasts import INTERVALS, LEVELS, Forecasts
 from fimjax.evaluation.metrics import naive_scales
-from fimjax.evaluation.report import charts, figures
+from fimjax.evaluation.report import chart_data, charts
 from fimjax.evaluation.report.report import write_report
 
 BAD = "<script>alert('$x$')</script>"
@@ -30,10 +30,12 @@ def make_metrics(models=MODELS, datasets=DATASETS):
     for model in models:
         for name in datasets:
             size = dataset_info(name).series
-            row = dict(dataset=name, model=model, seen=model == "fim" and name == "m1_yearly", series=min(size, 500))
+            row = dict(
+                dataset=name, model=model, trained_on=model == "fim" and name == "m1_yearly", series=min(size, 500)
+            )
             row |= dict(population=size, scrps=random.uniform(0.1, 0.2), cpu_seconds=random.lognormal(1, 3))
             row |= {f"coverage_{interval}": interval / 100 + random.normal(0, 0.01) for interval in INTERVALS}
-            rows.append(row | dict(source="committed" if model == "sicoum" else "here"))
+            rows.append(row | dict(source="bundled" if model == "sicoum" else "measured"))
     return pd.DataFrame(rows)
 
 
@@ -53,13 +55,13 @@ def make_forecasts(dataset, error=1.0):
     return Forecasts(**values | dict(ids=dataset.ids, point=point, quantiles=quantiles))
 
 
-def make_answers(models=(BAD, "seasonal_naive"), datasets=DATASETS[:2], **options):
+def make_all_forecasts(models=(BAD, "seasonal_naive"), datasets=DATASETS[:2], **options):
     made = {name: make_dataset(name, **options) for name in datasets}
     return {(name, model): (made[name], make_forecasts(made[name])) for model in models for name in datasets}
 
 
 class Reader(HTMLParser):
-    """Notes what a page shows and refers to, and that it closes all that it opens."""
+    """Collects the text, references and alt texts of a page, and checks that every tag is closed."""
 
     def __init__(self):
         super().__init__()
@@ -94,18 +96,18 @@ def path(tmp_path_factory):
     path = tmp_path_factory.mktemp("out") / "new" / "report.html"
     table = pd.DataFrame({"model": MODELS, "sCRPS": [0.12345, np.nan, 1, 2, 3], BAD: ["0.1†", "a<b", "", "–", BAD]})
     tables = [("Table 1 & ours", "Ours <beside> theirs.", table), (BAD, BAD, table)]
-    write_report(make_metrics(), make_answers(first_id='"><script>'), tables, path)
+    write_report(make_metrics(), make_all_forecasts(first_id='"><script>'), tables, path)
     return path
 
 
 @pytest.fixture
-def undrawn(monkeypatch):
-    """Leaves out the charts, which take most of the time."""
+def without_charts(monkeypatch):
+    """Skips drawing, which takes most of the time."""
     for name in [name for name in vars(charts) if name.startswith("draw_")]:
         monkeypatch.setattr(charts, name, lambda *_: "<svg/>")
 
 
-def test_the_page_is_whole_and_refers_to_nothing_outside(path):
+def test_the_page_is_complete_and_self_contained(path):
     page = read(path)
     for text in (*MODELS, *DATASETS, "Table 1 & ours", "Ours <beside> theirs.", "0.123", "0.1†", "a<b", "500 of 518"):
         assert text in page.text
@@ -114,7 +116,7 @@ def test_the_page_is_whole_and_refers_to_nothing_outside(path):
     assert [file.name for file in path.parent.iterdir()] == ["report.html"]
 
 
-def test_pictures_are_valid_and_described(path):
+def test_images_are_valid_svg_with_alt_texts(path):
     page = read(path)
     pictures = [reference for reference in page.references if reference.startswith("data:")]
     assert len(pictures) == 1 + 2 + 2 + 8 and len(page.alts) == len(pictures) and all(page.alts)
@@ -129,22 +131,25 @@ def test_pictures_are_valid_and_described(path):
 
 
 def test_names_are_escaped(path):
-    page = read(path)  # which finds no script in it
+    page = read(path)  # also checks that there is no script
     assert page.text.count(BAD) > 10 and '"><script>' in page.text
     assert any(BAD in alt for alt in page.alts) and any('"><script>' in alt for alt in page.alts)
 
 
-def test_without_forecasts_their_sections_say_why_they_are_empty(tmp_path, undrawn):
+def test_sections_without_forecasts_explain_why_they_are_empty(tmp_path, without_charts):
     write_report(make_metrics(), {}, [], tmp_path / "report.html")
     page = read(tmp_path / "report.html")
-    assert page.text.count("This is empty, because no forecasts") == 2 and page.tags.count("img") == 3
-    answers = make_answers(datasets=DATASETS[:1])
-    write_report(make_metrics(), answers, [], tmp_path / "report.html", spotlight="sicoum")
-    assert "no forecasts of sicoum are at hand" in read(tmp_path / "report.html").text
+    assert (
+        page.text.count("This is empty because there are only scores, no forecasts") == 2
+        and page.tags.count("img") == 3
+    )
+    forecasts = make_all_forecasts(datasets=DATASETS[:1])
+    write_report(make_metrics(), forecasts, [], tmp_path / "report.html", highlight="sicoum")
+    assert "only scores, no forecasts of sicoum" in read(tmp_path / "report.html").text
 
 
 @pytest.mark.parametrize("share", [0.2, 1.0])
-def test_figures_may_be_missing(tmp_path, share):
+def test_scores_may_be_missing(tmp_path, share):
     metrics = make_metrics()
     columns = metrics.select_dtypes(float).columns
     metrics[columns] = metrics[columns].mask(np.random.default_rng(0).random((len(metrics), len(columns))) < share)
@@ -154,7 +159,7 @@ def test_figures_may_be_missing(tmp_path, share):
     assert page.text.count("This is empty") == (4 if share == 1 else 2)
 
 
-def test_scores_are_relative_to_the_first_reference_that_has_one():
+def test_scores_are_relative_to_the_first_reference_with_a_score():
     rows = [("a", "fim", 2.0), ("a", "sicoum", 4.0), ("a", "seasonal_naive", 8.0)]
     rows += [
         ("b", "fim", 2.0),
@@ -163,7 +168,7 @@ def test_scores_are_relative_to_the_first_reference_that_has_one():
         ("c", "fim", 3.0),
         ("c", "other", 6.0),
     ]
-    relative, references = figures.relative_scores(pd.DataFrame(rows, columns=["dataset", "model", "scrps"]))
+    relative, references = chart_data.relative_scores(pd.DataFrame(rows, columns=["dataset", "model", "scrps"]))
     assert list(relative.columns) == ["fim", "sicoum", "seasonal_naive", "other"]
     np.testing.assert_array_equal(relative.loc["a"], [0.5, 1, 2, np.nan])
     np.testing.assert_array_equal(relative.loc["b"], [0.25, np.nan, 1, np.nan])
@@ -176,9 +181,9 @@ def test_coverage_is_weighted_by_population_and_time_needs_every_data_set():
     metrics["population"] = [1000, 3000, 1000, 3000]
     metrics["cpu_seconds"] = [1.0, 7.0, 5.0, np.nan]
     metrics["coverage_80"] = [0.6, 0.8, 0.7, np.nan]
-    coverages = figures.mean_coverages(metrics)
+    coverages = chart_data.mean_coverages(metrics)
     np.testing.assert_allclose(coverages[80], [0.75, 0.7])
-    seconds = figures.seconds_per_thousand(metrics, pd.Index(DATASETS[:2]))
+    seconds = chart_data.seconds_per_thousand(metrics, pd.Index(DATASETS[:2]))
     assert seconds.to_dict() == {"fim": 20.0}
 
 
@@ -186,33 +191,33 @@ def test_errors_by_step_and_by_series_leave_out_a_scale_of_zero():
     dataset = make_dataset(series=3)
     forecasts, scales = make_forecasts(dataset), np.array([2.0, 0.0, 6.0])
     assert naive_scales(dataset.histories, dataset.info.season)[1] == 0
-    np.testing.assert_allclose(figures.step_errors(dataset, forecasts, scales), (1 / 2 + 3 / 6) / 2)
-    scores = figures.series_scores(dataset, forecasts, scales)
+    np.testing.assert_allclose(chart_data.step_errors(dataset, forecasts, scales), (1 / 2 + 3 / 6) / 2)
+    scores = chart_data.series_scores(dataset, forecasts, scales)
     # 1, 2 and 3 too high: of 2 (1 - p) (error + p - 1/2), the mean over p = 0.1, ..., 0.9.
     levels = np.arange(1, 10) / 10
     expected = [np.mean(2 * (1 - levels) * (error + levels - 0.5)) / scale for error, scale in ((1, 2), (3, 6))]
     np.testing.assert_allclose(scores, [expected[0], np.nan, expected[1]])
 
 
-def test_the_best_and_the_worst_series_are_shown_once_each(tmp_path, undrawn):
-    write_report(make_metrics(), make_answers(datasets=DATASETS[:1], series=6), [], tmp_path / "report.html")
+def test_the_best_and_the_worst_series_are_shown_once_each(tmp_path, without_charts):
+    write_report(make_metrics(), make_all_forecasts(datasets=DATASETS[:1], series=6), [], tmp_path / "report.html")
     shown = [alt.split()[1] for alt in read(tmp_path / "report.html").alts if alt.startswith("Series")]
     # 1 has no scale; each is worse than the one before.
     assert shown == ["A", *(f"m1_yearly-{i}" for i in (2, 3, 5, 4))]
 
 
-def test_what_cannot_be_reported_is_named(tmp_path, monkeypatch):
+def test_errors_name_what_cannot_be_reported(tmp_path, monkeypatch):
     path, metrics = tmp_path / "other.html", make_metrics()
     with pytest.raises(EvaluationError, match="no column 'scrps'"):
         write_report(metrics.drop(columns="scrps"), {}, [], path)
-    with pytest.raises(EvaluationError, match="fim is twice there on m1_yearly"):
+    with pytest.raises(EvaluationError, match="fim is listed twice on m1_yearly"):
         write_report(pd.concat([metrics, metrics.head(1)]), {}, [], path)
     dataset = make_dataset()
     other = make_forecasts(dataset.take(np.arange(10)[::-1]))
-    with pytest.raises(EvaluationError, match="fim are not of the series of m1_yearly"):
+    with pytest.raises(EvaluationError, match="fim do not have the series of m1_yearly"):
         write_report(metrics, {("m1_yearly", "fim"): (dataset, other)}, [], path)
     monkeypatch.delitem(sys.modules, "fimjax.evaluation.report.charts", raising=False)
-    monkeypatch.delattr(sys.modules["fimjax.evaluation"], "charts", raising=False)
+    monkeypatch.delattr(sys.modules["fimjax.evaluation.report"], "charts", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(EvaluationError, match="needs matplotlib"):
         write_report(metrics, {}, [], path)

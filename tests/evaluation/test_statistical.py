@@ -17,7 +17,7 @@ def gaussian(mean, deviation):
 
 
 @pytest.mark.parametrize("name", SINGLE)
-def test_every_model_gives_intervals_that_widen_with_their_level_and_its_mean_for_the_median(name):
+def test_intervals_widen_with_their_level_and_the_median_is_the_mean(name):
     point, quantiles, seconds, failed = fit_and_forecast(name, Y, 12, 6)
     assert point.shape == (6,) and quantiles.shape == (6, len(LEVELS)) and seconds >= 0 and not failed
     # Without the median: the Theta model draws 200 samples, whose mean may lie outside their 20 % interval.
@@ -27,9 +27,9 @@ def test_every_model_gives_intervals_that_widen_with_their_level_and_its_mean_fo
 
 def test_quantiles_are_the_bounds_that_statsforecast_gives():
     _, quantiles, _, _ = fit_and_forecast("auto_ets", Y, 12, 6)
-    answer = AutoETS(season_length=12).forecast(y=Y, h=6, level=[60, 95])
+    theirs = AutoETS(season_length=12).forecast(y=Y, h=6, level=[60, 95])
     for level, key in ((0.2, "lo-60"), (0.8, "hi-60"), (0.025, "lo-95"), (0.975, "hi-95")):
-        np.testing.assert_allclose(quantiles[:, level_index(level)], answer[key])
+        np.testing.assert_allclose(quantiles[:, level_index(level)], theirs[key])
 
 
 def test_season_lengths_reach_the_models():
@@ -56,13 +56,13 @@ def test_a_fit_that_fails_falls_back_and_is_counted(monkeypatch):
         assert np.isfinite(quantiles).all()
 
 
-def test_one_point_is_enough_for_an_answer():
+def test_one_observation_is_enough():
     for name in SINGLE:
         point, quantiles, _, _ = fit_and_forecast(name, np.array([5.0]), 12, 3)
         assert np.all(point == 5) and np.isfinite(quantiles).all(), name
 
 
-def test_the_deviation_of_a_normal_distribution_is_read_off_its_intervals():
+def test_implied_deviation_of_a_normal_distribution():
     np.testing.assert_allclose(implied_deviation(gaussian(3.0, 2.0).quantiles), [[2.0]])
 
 

@@ -3,12 +3,12 @@ import pandas as pd
 import pytest
 
 from fimjax.evaluation.datasets.catalog import CATALOG
-from fimjax.evaluation.published import FEV, MASE_TABLE, SCRPS_TABLE, has_seen, read_published
+from fimjax.evaluation.published import FEV, MASE_TABLE, SCRPS_TABLE, is_trained_on, read_published
 from fimjax.evaluation.report.agreement import agreement_with_fev, agreement_with_paper
 from fimjax.evaluation.report.tables import FLAG, mase_table, scrps_table, summary
 
 ROWS = [
-    # dataset, model, scrps, mase, seen, series, population
+    # dataset, model, scrps, mase, trained_on, series, population
     ("m1_yearly", "mine", 0.100, 2.0, False, 181, 181),
     ("m1_yearly", "sicoum", 0.200, 4.0, False, 181, 181),
     ("m4_yearly", "mine", 0.200, 3.0, True, 300, 23_000),
@@ -17,7 +17,7 @@ ROWS = [
 
 
 def frame(rows=ROWS):
-    names = ("dataset", "model", "scrps", "mase", "seen", "series", "population")
+    names = ("dataset", "model", "scrps", "mase", "trained_on", "series", "population")
     table = pd.DataFrame(rows, columns=names)
     sampled = table["series"] < table["population"]
     for end, sign in (("lo", -1), ("hi", 1)):
@@ -26,7 +26,7 @@ def frame(rows=ROWS):
     return table.assign(**fixed, wall_seconds=2.0, version="v")
 
 
-def test_the_papers_tables_came_whole():
+def test_the_papers_tables_are_complete():
     scrps, mase = read_published(SCRPS_TABLE), read_published(MASE_TABLE)
     assert set(scrps["dataset"]) == set(mase["dataset"]) == set(CATALOG) - {"m4_hourly"}
     assert list(scrps.columns) == list(mase.columns) and not scrps.isna().any().any()
@@ -47,10 +47,10 @@ def test_cells_carry_flags_and_intervals():
     assert table.loc["m1_yearly", "paper: moirai_small"] == f"0.210{FLAG}"
 
 
-def test_lines_below_the_table_are_right():
+def test_means_below_the_table():
     table = scrps_table(frame()).set_index("dataset")
     weighted = (181 * 0.1 + 23_000 * 0.2) / 23_181
-    assert table.loc["average, weighted by series", "mine"] == f"{weighted:.3f}{FLAG}", "it saw one of them"
+    assert table.loc["average, weighted by series", "mine"] == f"{weighted:.3f}{FLAG}", "it was trained on one of them"
     assert table.loc["average, weighted by series", "sicoum"] == f"{(181 * 0.2 + 23_000 * 0.1) / 23_181:.3f}"
     ratio = np.sqrt(0.1 / 0.129 * 0.2 / 0.115)
     assert table.loc["geometric mean of ratios to the paper's SiCoUM", "mine"] == f"{ratio:.3f}{FLAG}"
@@ -72,17 +72,17 @@ def test_a_data_set_that_the_paper_lacks_has_empty_cells():
     assert list(only["dataset"]) == ["m4_hourly"]
 
 
-def test_table_4_is_over_the_last_value():
+def test_table_4_is_relative_to_the_last_value():
     assert mase_table(frame()).set_index("dataset").loc["m1_yearly", "mine"] == "0.800"
 
 
-def test_the_summary_counts_weighs_and_compares():
+def test_summary():
     table = summary(frame()).set_index("model")
     assert table.loc["mine", "scrps / sicoum"] == pytest.approx(1.0), "half on one, double on the other"
     assert table.loc["mine", "mase / sicoum"] == pytest.approx(np.sqrt(0.5))
     assert "scrps / seasonal_naive" not in table
     assert table.loc["mine", "ahead of sicoum"] == 1 and list(table["best"]) == [1, 1]
-    assert table.loc["mine", "seen"] == f"1{FLAG}" and table.loc["sicoum", "seen"] == "0"
+    assert table.loc["mine", "trained on"] == f"1{FLAG}" and table.loc["sicoum", "trained on"] == "0"
     assert table.loc["mine", "series per second"] == pytest.approx(481 / 4)
 
 
@@ -107,7 +107,7 @@ def test_the_summary_leaves_out_data_sets_that_a_model_lacks():
     assert set(table["data sets"]) == {1} and table.loc["mine", "mase, weighted"] == 2.0
 
 
-def test_agreement_with_the_paper_is_judged_to_its_tolerance():
+def test_agreement_with_the_paper_has_a_tolerance():
     rows = [
         ("m1_yearly", "auto_arima", 0.1359, 1.0, False, 181, 181),
         ("m1_yearly", "sicoum", 0.1325, 1.0, False, 181, 181),
@@ -119,7 +119,7 @@ def test_agreement_with_the_paper_is_judged_to_its_tolerance():
     assert list(table["paper's"]) == [0.133, 0.129, 0.115]
 
 
-def test_fevs_seasonal_naive_is_compared_by_its_points():
+def test_fevs_seasonal_naive_is_compared_as_a_point_forecast():
     rows = [
         ("m1_yearly", "seasonal_naive", 0.18, 4.894, False, 181, 181),
         ("m1_yearly", "auto_ets", 0.139, 3.9, False, 181, 181),
@@ -129,9 +129,9 @@ def test_fevs_seasonal_naive_is_compared_by_its_points():
     assert (table.loc["auto_ets", "wql"], table.loc["auto_ets", "fev's wql"]) == (0.139, 0.139)
 
 
-def test_a_whole_competition_counts_as_seen():
+def test_training_data_may_be_a_whole_competition():
     assert (
-        has_seen(("m4",), "m4_daily")
-        and has_seen(("m4_daily",), "m4_daily")
-        and not has_seen(("m4_daily",), "m4_weekly")
+        is_trained_on(("m4",), "m4_daily")
+        and is_trained_on(("m4_daily",), "m4_daily")
+        and not is_trained_on(("m4_daily",), "m4_weekly")
     )

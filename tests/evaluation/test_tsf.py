@@ -1,4 +1,4 @@
-"""The .tsf format: what is read from it, and where a file that is not one goes wrong."""
+"""The reader of the .tsf format."""
 
 import numpy as np
 import pytest
@@ -58,12 +58,12 @@ GOOD = "T1:1984-01-01 00-00-00:1,2\n"
         (HEADER, 11, "ends before its first series"),
         (HEADER + GOOD + "T2:1984-01-01 00-00-00:1,2,\n", 13, "could not convert string to float: ''"),
         (HEADER + GOOD + "T2:1984-01-01 00-00-00:1,x,3\n", 13, "could not convert string to float: 'x'"),
-        (HEADER + GOOD + "T2:1984-01-01 00-00\n", 13, "1 attributes before the values, where the header has 2"),
+        (HEADER + GOOD + "T2:1984-01-01 00-00\n", 13, "1 attributes before the values; the header has 2"),
         (HEADER + GOOD + "T2:1984-01-01:1,2\n", 13, "does not match format"),
-        (HEADER + GOOD + GOOD, 13, "series T1 comes a second time"),
+        (HEADER + GOOD + GOOD, 13, "series T1 occurs twice"),
     ],
 )
-def test_what_is_wrong_is_told_with_file_and_line(text, line, says):
+def test_errors_name_file_and_line(text, line, says):
     with pytest.raises(EvaluationError) as error:
         parse(text)
     assert str(error.value).startswith(f"m3.tsf, line {line}: ")

@@ -1,4 +1,4 @@
-"""What ships with weights: config, parameters, and how they came about."""
+"""Weights are written with parameters, lineage and log."""
 
 import dataclasses
 import json
@@ -6,17 +6,15 @@ import shutil
 
 import chex
 import jax
-import numpy as np
 import pytest
 
 from fimjax.checkpoints.pretrained import load_pretrained, save_pretrained
 from fimjax.config import Config
-from fimjax.forecaster import Forecaster
-from fimjax.models import count_params
+from fimjax.models import model_name
 from research import bundle as module
-from research.bundle import bundle
+from research.bundle import LOGS, WEIGHTS, bundle, log_path, read_lineage
 from tests.examples import RICH_LOCAL, with_params
-from tests.inference.small import forecaster, frame
+from tests.inference.small import forecaster
 from tests.training.examples import run_config
 
 STEPS = {"train": (1, 2, 3), "validation": (2, 3)}
@@ -24,7 +22,7 @@ STEPS = {"train": (1, 2, 3), "validation": (2, 3)}
 
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
-    """Two runs by their logs, and what would be their checkpoints."""
+    """Two runs with logs and fake checkpoints."""
     model = forecaster()
     settings = run_config(RICH_LOCAL, seed=3).training
     fim = Config(model.config.model, model.config.prior, settings)
@@ -44,87 +42,73 @@ def runs(tmp_path, monkeypatch):
     return found
 
 
-def test_a_bundle_holds_the_parameters_and_the_story_of_both_stages(runs, tmp_path):
-    bundle([tmp_path / "fim"], tmp_path / "local", tmp_path / "weights")
+def read_log(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_weights_have_the_parameters_and_the_lineage_of_both_stages(runs, tmp_path):
+    bundle(tmp_path / "fim", tmp_path / "weights", parents=[tmp_path / "local"])
     config, params, about = load_pretrained(tmp_path / "weights")
     expected, expected_params = runs[tmp_path / "fim"]
     assert config == expected
     chex.assert_trees_all_equal(params, expected_params)
-    local, fim = about["stages"]
-    assert (local["stage"], local["seed"], fim["stage"], fim["seed"]) == ("FIM-l", 7, "FIM", 3)
+    local, fim = about["lineage"]
+    assert (local["model"], local["seed"], local["parents"]) == (model_name(RICH_LOCAL), 7, [])
+    assert (fim["model"], fim["seed"], fim["parents"]) == ("FIM", 3, [1])
     assert fim["steps"] == 3 and fim["series"] == 3 * 16 and fim["minutes"] == 1.6  # 48 series at 0.5 a second
-    assert fim["best_step"] == 2 and fim["validation_loss"] == 0.25
-    assert "cores" in about["hardware"]
-    log = [json.loads(line) for line in (tmp_path / "weights" / "training.jsonl").read_text().splitlines()]
-    assert [line["stage"] for line in log] == ["FIM-l"] * 5 + ["FIM"] * 5
+    assert fim["checkpoint_step"] == 2 and fim["validation_loss"] == 0.25
+    assert "cores" in about["hardware"] and "average" not in about
+    assert [line["stage"] for line in read_log(tmp_path / "weights.jsonl")] == [1] * 5 + [2] * 5
+    assert log_path(WEIGHTS / "fim-small") == LOGS / "fim-small.jsonl"
 
 
-def test_what_a_run_began_from_comes_first_in_its_story(runs, tmp_path):
+def test_lineages_of_several_parents_are_joined_without_repetition(runs, tmp_path):
     runs[tmp_path / "again"] = runs[tmp_path / "fim"]
     shutil.copytree(tmp_path / "fim", tmp_path / "again")
-    bundle([tmp_path / "again"], None, tmp_path / "second", before=[tmp_path / "fim"])
-    bundle([tmp_path / "again"], None, tmp_path / "third", before=[tmp_path / "second", tmp_path / "fim"])
-    for name, expected in (
-        ("second", ["before: FIM", "FIM"]),
-        ("third", ["before: before: FIM", "before: FIM", "before: FIM", "FIM"]),
-    ):
+    bundle(tmp_path / "again", tmp_path / "second", parents=[tmp_path / "fim"])
+    bundle(tmp_path / "again", tmp_path / "third", parents=[tmp_path / "second", tmp_path / "fim"])
+    for name, expected in (("second", [[], [1]]), ("third", [[], [1], [1, 2]])):
         about = load_pretrained(tmp_path / name)[2]
-        log = [json.loads(line)["stage"] for line in (tmp_path / name / "training.jsonl").read_text().splitlines()]
-        assert [stage["stage"] for stage in about["stages"]] == expected and about["steps"] == 3 * len(expected)
-        assert log == [stage for stage in expected for _ in range(5)]
+        assert [stage["parents"] for stage in about["lineage"]] == expected and about["steps"] == 3 * len(expected)
+        numbers = [line["stage"] for line in read_log(tmp_path / f"{name}.jsonl")]
+        assert numbers == [stage for stage in range(1, len(expected) + 1) for _ in range(5)]
 
 
-def test_parameters_are_averaged_with_those_of_another_run(runs, tmp_path):
+def test_parameters_are_averaged(runs, tmp_path):
     fim, params = runs[tmp_path / "fim"]
-    other = jax.tree.map(lambda x: x + 2.0, params)
-    stage = {"stage": "FIM", "seed": 1, "steps": 5, "minutes": 0.1}
-    save_pretrained(tmp_path / "other", fim, other, {"stages": [stage]})
-    (tmp_path / "other" / "training.jsonl").write_text('{"stage": "FIM"}\n')
-    bundle([tmp_path / "fim"], None, tmp_path / "weights", mean_with=tmp_path / "other")
+    shift = lambda x: jax.tree.map(lambda leaf: leaf + x, params)
+    facts = {"model": "FIM", "steps": 5, "minutes": 0.1}
+    stages = [{"stage": 1, "parents": [], "seed": 1, **facts}, {"stage": 2, "parents": [1], "seed": 2, **facts}]
+    save_pretrained(tmp_path / "other", fim, shift(2.0), {"lineage": stages, "average": {"1": 0.5, "2": 0.5}})
+    bundle(tmp_path / "fim", tmp_path / "weights", average_with=tmp_path / "other")
     _, found, about = load_pretrained(tmp_path / "weights")
-    chex.assert_trees_all_close(found, jax.tree.map(lambda x: x + 1.0, params), rtol=1e-5, atol=1e-5)
-    assert about["mean_of"] == ["before: FIM, seed 1", "FIM, seed 3"] and about["steps"] == 5 + 3
+    chex.assert_trees_all_close(found, shift(1.0), rtol=1e-5, atol=1e-5)
+    assert about["average"] == {"1": 0.25, "2": 0.25, "3": 0.5} and about["steps"] == 5 + 5 + 3
+    assert about["lineage"][-1]["parents"] == [1, 2]
     wider = dataclasses.replace(fim, model=dataclasses.replace(fim.model, layers=7))
-    save_pretrained(tmp_path / "wider", wider, with_params(wider.model)[1]["params"], {"stages": []})
-    with pytest.raises(SystemExit, match="wider: no model to take the mean with: model.layers"):
-        bundle([tmp_path / "fim"], None, tmp_path / "weights", mean_with=tmp_path / "wider")
+    save_pretrained(tmp_path / "wider", wider, with_params(wider.model)[1]["params"], {})
+    with pytest.raises(SystemExit, match="wider: its parameters cannot be averaged with the run's: model.layers"):
+        bundle(tmp_path / "fim", tmp_path / "weights", average_with=tmp_path / "wider")
 
 
-def test_members_are_stacked_and_answer_with_their_mean(runs, tmp_path):
-    fim, params = runs[tmp_path / "fim"]
-    other = dataclasses.replace(fim, training=dataclasses.replace(fim.training, seed=4))
-    runs[tmp_path / "other"] = (other, with_params(fim.model, seed=5)[1]["params"])
-    shutil.copytree(tmp_path / "fim", tmp_path / "other")
-    bundle([tmp_path / "fim", tmp_path / "other"], None, tmp_path / "weights")
-    config, _, about = load_pretrained(tmp_path / "weights")
-    assert config == dataclasses.replace(fim, members=2) and about["parameters"] == 2 * count_params(params)
-    assert [stage["seed"] for stage in about["stages"]] == [3, 4] and about["steps"] == 6
-
-    together = Forecaster.from_pretrained(tmp_path / "weights")
-    alone = [Forecaster(*runs[tmp_path / name]) for name in ("fim", "other")]
-    gap = frame((30,)).drop(index=[10, 11, 12])
-    for ask in (lambda m: m.forecast(frame(), h=5, level=80), lambda m: m.interpolate(gap, level=80)):
-        found, *expected = (ask(model).iloc[:, 2:].to_numpy(float) for model in (together, *alone))
-        np.testing.assert_allclose(found, np.mean(expected, axis=0), rtol=1e-3, atol=1e-3)
-    slopes = [m.derivative(gap, [5.5, 11.25, 31.0])["FIM"].to_numpy() for m in (together, *alone)]
-    np.testing.assert_allclose(slopes[0], np.mean(slopes[1:], axis=0), rtol=1e-2, atol=1e-3)
+def test_labels_of_older_weights_are_read_as_a_chain():
+    facts = {"seed": 3, "steps": 5, "series": 320, "minutes": 0.1, "best_step": 4, "validation_loss": 0.5}
+    lineage, shares = read_lineage({"stages": [{"stage": "before: FIM", **facts}, {"stage": "FIM", **facts}]})
+    assert [(stage["stage"], stage["model"], stage["parents"]) for stage in lineage] == [
+        (1, "FIM", []),
+        (2, "FIM", [1]),
+    ]
+    assert lineage[0]["checkpoint_step"] == 4 and shares == {2: 1.0}
 
 
-def test_runs_that_differ_in_more_than_their_seeds_are_no_members(runs, tmp_path):
-    fim, params = runs[tmp_path / "fim"]
-    training = dataclasses.replace(fim.training, learning_rate=0.5)
-    runs[tmp_path / "other"] = (dataclasses.replace(fim, training=training), params)
-    with pytest.raises(SystemExit, match=r"other: .*training.learning_rate: .* against 0.5; training.seed: 3 as the"):
-        bundle([tmp_path / "fim", tmp_path / "other"], None, tmp_path / "weights")
-    assert not (tmp_path / "weights").exists()
-
-
-def test_the_newest_checkpoint_has_its_own_figures(runs, tmp_path, monkeypatch):
-    asked = []
+def test_the_newest_checkpoint_has_its_own_validation_loss(runs, tmp_path, monkeypatch):
+    requested = []
     load = module.load_params
-    monkeypatch.setattr(module, "load_params", lambda run, which: asked.append(which) or load(run, which))
-    bundle([tmp_path / "fim"], None, tmp_path / "weights", "latest")
-    (fim,) = load_pretrained(tmp_path / "weights")[2]["stages"]
-    log = [json.loads(line) for line in (tmp_path / "weights" / "training.jsonl").read_text().splitlines()]
-    newest = [line for line in log if line["phase"] == "validation"][-1]
-    assert asked == ["latest"] and (fim["best_step"], fim["validation_loss"]) == (newest["step"], newest["loss"])
+    monkeypatch.setattr(module, "load_params", lambda run, which: requested.append(which) or load(run, which))
+    bundle(tmp_path / "fim", tmp_path / "weights", "latest")
+    (fim,) = load_pretrained(tmp_path / "weights")[2]["lineage"]
+    newest = [line for line in read_log(tmp_path / "weights.jsonl") if line["phase"] == "validation"][-1]
+    assert requested == ["latest"] and (fim["checkpoint_step"], fim["validation_loss"]) == (
+        newest["step"],
+        newest["loss"],
+    )

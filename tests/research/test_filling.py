@@ -1,4 +1,4 @@
-"""Points are left out, filled in by FIM-l and by its rivals, and held against what was there."""
+"""Missing points are filled in by FIM-l and by other interpolators, and compared with the true values."""
 
 import dataclasses
 import itertools
@@ -23,7 +23,7 @@ from research.filling import (
     measure_windows,
     remove_points,
 )
-from research.interpolators import RIVALS, cubic_spline, gaussian_process, linear
+from research.interpolators import INTERPOLATORS, cubic_spline, gaussian_process, linear
 from tests.evaluation.examples import make_dataset, write_dataset
 from tests.inference.small import forecaster
 
@@ -50,7 +50,7 @@ def test_linear_interpolation_is_that_of_numpy():
     np.testing.assert_array_equal(linear(TIMES, values, QUERIES), np.interp(QUERIES, TIMES, values))
 
 
-def test_a_spline_reproduces_a_cubic_and_does_with_fewer_points_what_it_can():
+def test_a_spline_reproduces_a_cubic_and_accepts_few_points():
     cubic = lambda t: 2 - t + 0.5 * t**2 - 0.1 * t**3
     np.testing.assert_allclose(cubic_spline(TIMES, cubic(TIMES), QUERIES), cubic(QUERIES), atol=1e-10)
     line, inside = 3 - 2 * TIMES, np.array([0.5])
@@ -59,7 +59,7 @@ def test_a_spline_reproduces_a_cubic_and_does_with_fewer_points_what_it_can():
     np.testing.assert_array_equal(cubic_spline(TIMES[:1], line[:1], TIMES[:1]), line[:1])
 
 
-def test_a_gaussian_process_sees_a_smooth_function_through_noise():
+def test_a_gaussian_process_recovers_a_smooth_function_from_noise():
     times, queries = np.arange(0.0, 100.0, 2.0), np.arange(1.0, 97.0, 2.0)
     wave = lambda t: 1000 + 50 * np.sin(t / 8)
     noisy = wave(times) + 10 * np.random.default_rng(0).normal(size=(10, len(times)))
@@ -74,8 +74,8 @@ def test_a_gaussian_process_follows_a_function_without_noise_and_keeps_a_constan
     np.testing.assert_array_equal(gaussian_process(TIMES, np.full(len(TIMES), 7.0), QUERIES), 7.0)
 
 
-def test_a_gaussian_process_has_the_largest_likelihood_of_its_grid(monkeypatch):
-    """The likelihood as SciPy has it of all lengths and noises, of which the best one gives the same answer."""
+def test_a_gaussian_process_maximises_the_likelihood_over_its_grid(monkeypatch):
+    """SciPy's likelihood of all lengths and noises has its maximum at the same point."""
     values = np.sin(TIMES) + 0.2 * np.random.default_rng(2).normal(size=len(TIMES))
     y, noises = (values - values.mean()) / values.std(), np.array([0.01, 0.1, 1.0])
     lengths, distances = np.geomspace(np.median(np.diff(TIMES)), 4 * 9.0, 5), np.abs(TIMES[:, None] - TIMES)
@@ -92,7 +92,7 @@ def test_a_gaussian_process_has_the_largest_likelihood_of_its_grid(monkeypatch):
     np.testing.assert_allclose(gaussian_process(TIMES, values, QUERIES), values.mean() + expected, atol=1e-10)
 
 
-def test_a_share_of_the_interior_is_removed_and_never_an_end():
+def test_only_inner_points_are_removed():
     for count, expected in {200: 59, 13: 3, 4: 1, 3: 0, 2: 0, 1: 0}.items():
         for seed in range(20):
             removed = remove_points(count, np.random.default_rng(seed))
@@ -103,7 +103,7 @@ def test_a_share_of_the_interior_is_removed_and_never_an_end():
     assert (same != other).any()
 
 
-def test_windows_are_held_out_and_ask_between_their_observations_only(small, windows):
+def test_windows_are_held_out_and_queries_lie_between_observations(small, windows):
     assert FILLING_STREAM not in (PARAMS_STREAM, TRAINING_STREAM, VALIDATION_STREAM)
     assert windows
     for w in windows:
@@ -111,20 +111,20 @@ def test_windows_are_held_out_and_ask_between_their_observations_only(small, win
         assert w.values.min() == 0 and w.values.max() == 1
         assert w.times[0] < w.queries.min() and w.queries.max() < w.times[-1]
         assert not np.isin(w.queries, w.times).any()
-        assert w.answers.shape == (len(w.queries), len(small.config.model.quantile_levels))
+        assert w.quantiles.shape == (len(w.queries), len(small.config.model.quantile_levels))
     again = held_out_windows(small.config, small.params, series=8, seed=0)
     other = held_out_windows(small.config, small.params, series=8, seed=1)
     np.testing.assert_array_equal(again[0].noisy, windows[0].noisy)
     assert [len(w.times) for w in other] != [len(w.times) for w in windows]
 
 
-def test_windows_that_have_nothing_to_be_filled_in_are_refused_in_a_sentence(small, monkeypatch):
+def test_windows_without_missing_points_are_rejected(small, monkeypatch):
     monkeypatch.setattr(filling, "FEWEST_POINTS", 1000)
-    with pytest.raises(EvaluationError, match="left nothing to be filled in of 4 series"):
+    with pytest.raises(EvaluationError, match="no window of 4 series has a missing point"):
         held_out_windows(small.config, small.params, series=4, seed=0)
 
 
-def test_errors_of_windows_are_means_over_windows_with_clipped_targets():
+def test_errors_are_means_over_windows_with_clipped_targets():
     levels, line = (0.1, 0.5, 0.9), np.array([0.0, 1.0])
     say = lambda *median: np.array(median)[:, None] + np.array([-0.1, 0.0, 0.1])
     windows = [
@@ -148,27 +148,27 @@ class Oracle:
     name = "O"
 
     def interpolate(self, df, *, freq, season_length):
-        self.asked, self.season = df, season_length
+        self.frame, self.season = df, season_length
         filled = df.groupby("unique_id", sort=False)["y"].transform(lambda y: y.interpolate())
         return df.assign(O=filled.to_numpy())
 
 
-def test_the_model_is_asked_for_the_removed_points_of_each_training_part(monkeypatch):
+def test_the_model_fills_in_the_removed_points_of_each_training_part(monkeypatch):
     monkeypatch.setattr(filling, "MOST_POINTS", 42)
     dataset, model = make_dataset("m4_monthly", series=4, length=50), Oracle()
     constant = dataclasses.replace(dataset, histories=[np.full(30, 5.0), *dataset.histories[1:]])
     found = measure_dataset(model, constant, seed=0)
     assert list(found) == METHODS and model.season == 12
     assert found["FIM-l"] == pytest.approx(found["linear"])
-    assert list(model.asked["unique_id"].unique()) == ["S1", "S2", "S3"]  # a constant has no step to measure by
-    for (_, rows), history in zip(model.asked.groupby("unique_id"), dataset.histories[1:]):
+    assert list(model.frame["unique_id"].unique()) == ["S1", "S2", "S3"]  # a constant has no step to measure by
+    for (_, rows), history in zip(model.frame.groupby("unique_id"), dataset.histories[1:]):
         known = rows["y"].notna().to_numpy()
         assert len(rows) == 42 and (~known).sum() == 12
         np.testing.assert_array_equal(rows["y"][known], history[-42:][known])
-    among = model.asked.loc[model.asked["unique_id"] == "S2", "y"]
+    among = model.frame.loc[model.frame["unique_id"] == "S2", "y"]
     one = dataset.take(np.array([2]))
     measure_dataset(model, one, seed=0)
-    np.testing.assert_array_equal(model.asked["y"], among)
+    np.testing.assert_array_equal(model.frame["y"], among)
     with pytest.raises(EvaluationError, match="m4_monthly: no series has a point"):
         measure_dataset(model, dataclasses.replace(one, histories=[np.ones(3)]), seed=0)
 
@@ -181,14 +181,14 @@ def test_the_command_prints_two_tables(small, tmp_path, monkeypatch, capsys):
     out = capsys.readouterr().out
     held_out, removed = out.split("\nErrors at removed points")
     for table in (held_out, removed):
-        assert all(name in table for name in RIVALS) and "FIM-l" in table
+        assert all(name in table for name in INTERPOLATORS) and "FIM-l" in table
     assert "coverage 80" in held_out and all(name in removed for name in (*DATASETS, "ratio to linear"))
     assert "nan" not in out
     (row,) = (line for line in removed.splitlines() if line.startswith("linear"))
     assert row.split()[-1] == "1"
 
 
-def test_what_cannot_be_done_is_said_in_a_sentence(small, tmp_path, monkeypatch, capsys):
+def test_errors_are_one_sentence(small, tmp_path, monkeypatch, capsys):
     assert main(["--sample", "0"]) == 2
     assert main(["--model", str(tmp_path / "none")]) == 2
     monkeypatch.setattr(filling.Forecaster, "from_pretrained", lambda source: small)

@@ -1,4 +1,4 @@
-"""What goes on is told from what ends."""
+"""Regressions of future changes on past ones."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from fimjax.config import PriorConfig
 from research.persistence import SETTINGS, describe, least_absolute, measure_changes, prior_series
 
 
-def test_changes_are_a_season_in_units_of_the_mean_change():
+def test_changes_are_per_season_in_units_of_the_mean_change():
     y = np.array([0.0, 10.0, 2.0, 12.0, 4.0, 14.0, 10.0, 20.0])  # a season of two, which rises by 2, 2 and 6
     found = measure_changes([y], [np.array([12.0, 22.0, 16.0, 26.0])], season=2)
     unit = 10 / 3
@@ -15,12 +15,12 @@ def test_changes_are_a_season_in_units_of_the_mean_change():
     np.testing.assert_allclose(found.after, [3 / unit])  # by 6 in two seasons
 
 
-def test_series_that_are_short_or_do_not_move_are_left_out():
+def test_short_and_constant_series_are_left_out():
     found = measure_changes([np.arange(6.0), np.ones(20), np.arange(20.0)], [np.ones(2)] * 3, season=2)
     assert found.after.shape == (1,)
 
 
-def test_the_regression_is_not_swayed_by_a_few():
+def test_the_regression_is_robust_to_outliers():
     rng = np.random.default_rng(0)
     features = rng.normal(size=(200, 2))
     target = 0.5 + features @ [2.0, -1.0]
@@ -29,7 +29,7 @@ def test_the_regression_is_not_swayed_by_a_few():
 
 
 @pytest.mark.slow
-def test_in_the_prior_decades_go_on_and_booms_do_not():
+def test_in_the_prior_long_growth_continues_and_booms_do_not():
     setting = SETTINGS["m4_quarterly"]
     row = describe(measure_changes(*prior_series(setting, PriorConfig()), setting.season))
     assert row["series"] > 1_000 and row["all"] > 0.4 and row["last three"] < 0.1 and 0.6 < row["together"] < 0.85

@@ -1,4 +1,4 @@
-"""The gallery draws a picture, and says what is missing when it cannot."""
+"""The gallery writes a picture, or one sentence on what to install."""
 
 import sys
 

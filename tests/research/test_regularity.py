@@ -1,23 +1,23 @@
-"""Made-up series are what they are said to be: who knows how they were made misses by the errors alone."""
+"""A forecaster that knows how the synthetic series were made has only their noise as error."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from research.regularity import LEVEL, SETTINGS, SHARE, WIDTH, compare, make_up
+from research.regularity import LEVEL, SETTINGS, SHARE, WIDTH, compare, make_series
 
 
-class Knowing:
-    """Knows the season and how the level moves, and takes the errors from the past."""
+class Ideal:
+    """Knows the season and how the level moves."""
 
-    name = "Knowing"
+    name = "Ideal"
 
     def __init__(self, setting, errors):
         self.setting, self.errors = setting, errors
 
     def forecast(self, past, h, season_length, level):
         assert season_length == self.setting.season and level == LEVEL
-        certain = make_up(self.setting, 0.0, len(past))
+        certain = make_series(self.setting, 0.0, len(past))
         moved = np.zeros(len(past))
         for t in range(past.shape[1]):
             moved += SHARE * (past[:, t] - certain[:, t] - moved)
@@ -28,15 +28,15 @@ class Knowing:
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_who_knows_misses_by_the_errors_alone(name):
-    row = compare(Knowing(SETTINGS[name], 0.1), SETTINGS[name], 0.1, 200)
+def test_the_ideal_forecaster_has_only_the_noise_as_error(name):
+    row = compare(Ideal(SETTINGS[name], 0.1), SETTINGS[name], 0.1, 200)
     assert row["width / ideal"] == pytest.approx(1.0)
-    assert row["miss / ideal"] == pytest.approx(1.0, abs=0.03) and row["80 % covers"] == pytest.approx(0.8, abs=0.015)
+    assert row["error / ideal"] == pytest.approx(1.0, abs=0.03) and row["80 % covers"] == pytest.approx(0.8, abs=0.015)
 
 
 def test_weekends_are_smaller():
     setting = SETTINGS["hours with weekends"]
-    days = make_up(setting, 0.0, 20)[:, : 21 * 24].reshape(20, 3, 7, 24)
+    days = make_series(setting, 0.0, 20)[:, : 21 * 24].reshape(20, 3, 7, 24)
     heights = np.sort(np.ptp(days, axis=-1), axis=-1)
     np.testing.assert_allclose(heights[..., :2], heights[..., 2:4] / 3, rtol=1e-6)
     np.testing.assert_allclose(heights[..., 2], heights[..., 6], rtol=1e-6)

@@ -1,4 +1,4 @@
-"""Fits on all cores, kept on disk series by series, so that an interrupted run goes on where it stopped."""
+"""Fits statistical models on all cores and caches every fit, so an interrupted run continues where it stopped."""
 
 import multiprocessing
 import os
@@ -25,37 +25,37 @@ from fimjax.evaluation.datasets.dataset import Dataset
 from fimjax.evaluation.forecasts import LEVELS, Forecasts, join, write_table
 
 SLOW = ("auto_arima", "auto_ets", "auto_ces", "dynamic_optimized_theta")
-"""Models whose fits take long enough to show progress and to be handed out in pairs."""
+"""Slow models: they show a progress bar, and a process gets two series at a time."""
 
 SAVE_EVERY = 20.0
-"""Seconds of fitting that are lost at most when a run is killed."""
+"""Seconds between two writes to the cache: a killed run loses no more work than this."""
 
 THREAD_SETTINGS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 class FitCache:
-    """The fits of one model to one data set by one version of StatsForecast."""
+    """The cached fits of one model to one data set by one version of StatsForecast."""
 
     def __init__(self, root: Path, model: str, dataset: Dataset):
         self.folder = root / f"statsforecast-{statsforecast.__version__}" / model / dataset.info.name
         self.horizon = dataset.info.horizon
 
     def load(self, dataset: Dataset) -> tuple[Forecasts | None, np.ndarray]:
-        """What is known of the series of a data set, and their places in it.
+        """Loads the cached fits of a data set's series, and their positions in the data set.
 
-        A fit to other values under the same id is not taken for one of these.
+        A fit to other values under the same id is ignored.
         """
         wanted = {(str(id), fingerprint(y)): i for i, (id, y) in enumerate(zip(dataset.ids, dataset.histories))}
         parts, places = [], []
         for path in sorted(self.folder.glob("part-*.parquet")):
             try:
                 forecasts, fingerprints = self._read(path)
-            except Exception:  # a damaged file is as good as none: its series are fitted again
+            except Exception:  # a damaged file may raise anything; its series are fitted again
                 continue
-            sound = forecasts.is_finite().all(axis=-1)
+            finite = forecasts.is_finite().all(axis=-1)
             found = [
                 wanted.pop((str(id), int(f)), None) if ok else None
-                for id, f, ok in zip(forecasts.ids, fingerprints, sound)
+                for id, f, ok in zip(forecasts.ids, fingerprints, finite)
             ]
             rows = [row for row, place in enumerate(found) if place is not None]
             if rows:
@@ -64,7 +64,7 @@ class FitCache:
         return (join(parts) if parts else None), np.array(places, dtype=int)
 
     def add(self, forecasts: Forecasts, histories: list[np.ndarray]) -> None:
-        """Keeps more fits, in a file of their own."""
+        """Writes more fits, in a new file."""
         table = pa.table(
             {
                 "unique_id": forecasts.ids,
@@ -93,14 +93,14 @@ class FitCache:
 
 
 def fingerprint(history: np.ndarray) -> int:
-    """Tells apart histories that share an id."""
+    """Checksum of a history, because several data sets may share an id."""
     return zlib.crc32(np.ascontiguousarray(history, dtype=np.float64).tobytes())
 
 
 def statistical_forecasts(
     model: str, dataset: Dataset, cache: Path, *, processes: int | None = None, console: Console | None = None
 ) -> Forecasts:
-    """The forecasts of a statistical model, from the cache as far as it goes, fitted and added to it beyond."""
+    """Forecasts all series with a statistical model: from the cache, or fitted and added to the cache."""
     if model in COMBINED:
         members = [statistical_forecasts(m, dataset, cache, processes=processes, console=console) for m in MEMBERS]
         return combine(model, members)
@@ -108,17 +108,17 @@ def statistical_forecasts(
     _, known = store.load(dataset)
     missing = np.setdiff1d(np.arange(len(dataset)), known)
     if len(missing):
-        for indices, forecasts in _fit_in_turns(model, dataset, missing, processes, console):
+        for indices, forecasts in _fit_in_parallel(model, dataset, missing, processes, console):
             store.add(forecasts, [dataset.histories[i] for i in indices])
     forecasts, places = store.load(dataset)
     assert forecasts is not None and len(places) == len(dataset)
     return forecasts.take(np.argsort(places))
 
 
-def _fit_in_turns(
+def _fit_in_parallel(
     model: str, dataset: Dataset, indices: np.ndarray, processes: int | None, console: Console | None
 ) -> Iterator[tuple[np.ndarray, Forecasts]]:
-    """Fits series on all cores; yields what has been done every SAVE_EVERY seconds, and what is left at any end."""
+    """Fits series on all cores; yields finished fits every SAVE_EVERY seconds, at the end and when interrupted."""
     size = 2 if model in SLOW else 500
     chunks = [indices[i : i + size] for i in range(0, len(indices), size)]
     progress = Progress(
@@ -129,18 +129,16 @@ def _fit_in_turns(
         TextColumn("left:"),
         TimeRemainingColumn(elapsed_when_finished=False),
         console=console or Console(stderr=True),
-        # A bar of one second is of no use, and lines in a log file neither.
-        disable=model not in SLOW,
+        disable=model not in SLOW,  # the others take a second
     )
     saved = {name: os.environ.get(name) for name in THREAD_SETTINGS}
-    os.environ.update({name: "1" for name in THREAD_SETTINGS})  # one process a core is all that the machine can do
+    os.environ.update({name: "1" for name in THREAD_SETTINGS})  # the processes use all cores already
     others = set(multiprocessing.active_children())
     count = processes or os.cpu_count() or 1
     pool = ProcessPoolExecutor(
         count,
-        # Not by forking: JAX may have threads in this process.
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_live_as_long_as_the_parent,
+        mp_context=multiprocessing.get_context("spawn"),  # forking is unsafe when JAX runs threads
+        initializer=_exit_with_parent,
     )
     try:
         with progress:
@@ -156,27 +154,28 @@ def _fit_in_turns(
                 if done:
                     yield np.concatenate([futures[future] for future in done]), join([f.result() for f in done])
                 for future in group:
-                    future.result()  # raises what went wrong, now that the rest is kept
+                    future.result()  # raises the error of a failed fit, after the others are saved
     except BrokenProcessPool as error:
         raise EvaluationError(
-            f"model {model} on {dataset.info.name}: a process of the pool died, perhaps for want of memory; "
-            "what was done is kept, and the same command goes on from there"
+            f"model {model} on {dataset.info.name}: a worker process died, perhaps because memory ran out; "
+            "finished fits are saved, and the same command continues from there"
         ) from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
-            process.terminate()  # all is done, or was interrupted: a single fit can take minutes
+            process.terminate()  # do not wait: a single fit can take minutes
         for name, value in saved.items():
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
-def _groups(futures: Iterable[Future], tell: Callable[[Future], None]) -> Iterator[list[Future]]:
-    """Tells of each future as it is done, and hands them on together every SAVE_EVERY seconds and at any end."""
-    group, since = [], time.monotonic()
+def _groups(futures: Iterable[Future], report: Callable[[Future], None]) -> Iterator[list[Future]]:
+    """Reports each finished future; yields them in groups every SAVE_EVERY seconds, at the end and when interrupted."""
+    group: list[Future] = []
+    since = time.monotonic()
     try:
         for future in futures:
             group.append(future)
-            tell(future)
+            report(future)
             if time.monotonic() - since > SAVE_EVERY:
                 yield group
                 group, since = [], time.monotonic()
@@ -186,17 +185,23 @@ def _groups(futures: Iterable[Future], tell: Callable[[Future], None]) -> Iterat
     yield group
 
 
-def _live_as_long_as_the_parent() -> None:
-    """Prepares a process of the pool: Ctrl-C is the parent's business, and whatever ends the parent ends its pool."""
+def _exit_with_parent() -> None:
+    """Prepares a worker process: it ignores Ctrl-C, which the parent handles, and exits when the parent does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
-    threading.Thread(target=lambda: (wait([parent.sentinel]), os._exit(1)), daemon=True).start()
+    assert parent is not None
+
+    def watch() -> None:
+        wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _fit_chunk(
     model: str, ids: np.ndarray, histories: list[np.ndarray], season: int, horizon: int, processes: int
 ) -> Forecasts:
-    """Runs in a process of the pool, one of several that share the clock."""
-    answers = [fit_and_forecast(model, y, season, horizon) for y in histories]
-    point, quantiles, seconds, fallback = (np.array(x) for x in zip(*answers))
+    """Fits a few series in a worker process, one of `processes` that share the wall time."""
+    fits = [fit_and_forecast(model, y, season, horizon) for y in histories]
+    point, quantiles, seconds, fallback = (np.array(x) for x in zip(*fits))
     return Forecasts(ids, point, quantiles, seconds, seconds / processes, fallback)

@@ -1,4 +1,4 @@
-"""The statistical models that the paper found unbeaten, from StatsForecast."""
+"""Statistical models from StatsForecast, and the paper's ensemble SiCoUM of four of them."""
 
 import time
 import warnings
@@ -19,10 +19,10 @@ SINGLE: dict[str, Callable[[int], Any]] = {
     "auto_ces": lambda season: models.AutoCES(season_length=season),
     "dynamic_optimized_theta": lambda season: models.DynamicOptimizedTheta(season_length=season),
 }
-"""The models that are fitted, each given the season length of table 3."""
+"""Models that are fitted, with the season length of table 3."""
 
 COMBINED = ("sicoum", "sicoum_narrow")
-"""The paper's ensemble by its equations, and as its tables have it; combined from MEMBERS and not fitted themselves."""
+"""The paper's ensemble by its equations, and as in its tables; combined from the fits of MEMBERS."""
 
 MEMBERS = ("auto_ces", "dynamic_optimized_theta", "auto_arima", "auto_ets")
 
@@ -32,17 +32,17 @@ FALLBACK = "seasonal_naive"
 def fit_and_forecast(
     name: str, history: np.ndarray, season: int, horizon: int
 ) -> tuple[np.ndarray, np.ndarray, float, bool]:
-    """Fits one model to one series, or SeasonalNaive where the model fails.
+    """Fits one model to one series; SeasonalNaive replaces it if the fit fails.
 
     Returns:
-        The point forecast [h], which is the mean; quantiles [h, L], with the mean for the median; processor seconds;
-        whether SeasonalNaive had to answer.
+        The point forecast [h], which is the mean; quantiles [h, L], with the mean as median; processor seconds;
+        whether SeasonalNaive replaced the model.
     """
     start = time.process_time()
     try:
         point, quantiles = _forecast(SINGLE[name](season), history, horizon)
         failed = not (_is_finite(point) and _is_finite(quantiles))
-    except Exception:  # whatever a fit may raise, the count of fallbacks reports it
+    except Exception:  # a fit may raise anything; the column `fallbacks` counts these
         failed = True
     if failed:
         point, quantiles = _fallback(history, season, horizon)
@@ -52,23 +52,23 @@ def fit_and_forecast(
 def _forecast(model: Any, history: np.ndarray, horizon: int) -> tuple[np.ndarray, np.ndarray]:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        answer = model.forecast(y=history, h=horizon, level=list(INTERVALS))
+        found = model.forecast(y=history, h=horizon, level=list(INTERVALS))
     quantiles = np.empty((horizon, len(LEVELS)))
-    quantiles[:, level_index(0.5)] = answer["mean"]
+    quantiles[:, level_index(0.5)] = found["mean"]
     for interval in INTERVALS:
         lower, upper = interval_indices(interval)
-        quantiles[:, lower], quantiles[:, upper] = answer[f"lo-{interval}"], answer[f"hi-{interval}"]
-    return np.asarray(answer["mean"], dtype=np.float64), quantiles
+        quantiles[:, lower], quantiles[:, upper] = found[f"lo-{interval}"], found[f"hi-{interval}"]
+    return np.asarray(found["mean"], dtype=np.float64), quantiles
 
 
 def _is_finite(x: np.ndarray) -> bool:
-    """Whether all are numbers, also in the precision in which fits are kept."""
+    """Whether all values are finite in the float32 of the fit cache."""
     with np.errstate(over="ignore"):
         return bool(np.isfinite(x.astype(np.float32)).all())
 
 
 def _fallback(history: np.ndarray, season: int, horizon: int) -> tuple[np.ndarray, np.ndarray]:
-    """SeasonalNaive, or where the history is shorter than that needs, its last value; no width where it gives none."""
+    """SeasonalNaive, or the last value if the history is too short; intervals of no width where it gives none."""
     try:
         point, quantiles = _forecast(SINGLE[FALLBACK](season), history, horizon)
     except Exception:
@@ -79,10 +79,10 @@ def _fallback(history: np.ndarray, season: int, horizon: int) -> tuple[np.ndarra
 
 
 def implied_deviation(quantiles: np.ndarray) -> np.ndarray:
-    """The deviation of the Gaussian that an interval's width suggests, averaged over INTERVALS: [..., L] -> [...].
+    """The standard deviation of a Gaussian with intervals of these widths, averaged over INTERVALS: [..., L] -> [...].
 
-    For AutoARIMA and most of AutoETS every interval gives the same number. AutoCES and the Theta model simulate, and
-    the average over five intervals steadies what one pair of order statistics would say.
+    AutoARIMA and most AutoETS models give the same value for every interval. AutoCES and Theta simulate; the average
+    over five intervals reduces the sampling error.
     """
     widths = []
     for interval in INTERVALS:
@@ -92,10 +92,10 @@ def implied_deviation(quantiles: np.ndarray) -> np.ndarray:
 
 
 def combine(name: str, members: list[Forecasts]) -> Forecasts:
-    """SiCoUM: the mean of the means (equation 4), a variance, Gaussian quantiles (equation 6).
+    """SiCoUM: Gaussian quantiles (equation 6) around the mean of the members' means (equation 4).
 
-    `sicoum` has the mean of the variances (equation 5). The figures in the paper's tables come from another variance,
-    that of the mean of independent forecasts, a quarter of it; `sicoum_narrow` has that one.
+    The variance of `sicoum` is the mean of the members' variances (equation 5). The scores in the paper's tables agree
+    with a quarter of it, the variance of a mean of four independent forecasts; `sicoum_narrow` uses that one.
     """
     mean = np.mean([member.point for member in members], axis=0)
     variance = np.mean([implied_deviation(member.quantiles) ** 2 for member in members], axis=0)

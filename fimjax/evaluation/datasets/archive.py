@@ -1,7 +1,7 @@
-"""The benchmark's data sets in the Monash archive: where they are, their sums, and how they become a data folder's.
+"""Downloads the benchmark's data sets from the Monash archive, checks them and adds them to a data folder.
 
-The archive's copy of Tourism yearly is not the competition's own: seasonal naive has MASE 3.552 on the one, 3.007 on
-the other.
+The archive's copy of Tourism yearly differs from the competition's: seasonal naive has MASE 3.552 on the archive's copy
+and 3.007 on the competition's.
 """
 
 import dataclasses
@@ -35,10 +35,10 @@ from fimjax.files import replacing
 ARCHIVE = "https://zenodo.org"
 
 ADDRESS_SETTING = "FIMJAX_ARCHIVE"
-"""Environment variable with the address of a mirror, to take the place of ARCHIVE."""
+"""Environment variable with the address of a mirror to use instead of ARCHIVE."""
 
 TIMEOUT = 30.0
-"""Seconds without a byte after which a download has failed."""
+"""Seconds without data after which a download has failed."""
 
 MANIFEST = "manifest.json"
 
@@ -50,9 +50,9 @@ class Source:
     record: int
     file: str
     size: int | None = None
-    """Bytes of the zip file; None where it is not known."""
+    """Bytes of the zip file; None if unknown."""
     sha256: str | None = None
-    """Sum of the zip file; None where it is not known, and then the series must agree with table 3."""
+    """Checksum of the zip file; if it is unknown (None), the series must agree with table 3."""
 
     @property
     def address(self) -> str:
@@ -64,8 +64,8 @@ def _source(name: str, record: int, size: int, sha256: str | None = None) -> tup
     return name, Source(record, f"{name}_dataset.zip", size, sha256)
 
 
-# No sum has been published for those without one. The archive never changes a record, so their size is checked, the
-# MD5 sum where the server sends it, the CRC in the zip file, and the series' number and lengths.
+# Sources without a checksum have no published one. The archive never changes a record, so these checks remain: the
+# size, the MD5 sum if the server sends it, the CRC in the zip file, and the number and lengths of the series.
 SOURCES = dict(
     (
         _source("m1_monthly", 4656159, 120_931, "2780e591d1a0e3fb105575b413fcd218d59eac264af045356dbe5f85c9ff470f"),
@@ -93,7 +93,7 @@ SOURCES = dict(
 
 
 def fetch_dataset(info: DatasetInfo, source: Source, folder: Path, console: Console | None = None) -> None:
-    """Downloads a data set, checks it and adds it to a data folder; a download that fails leaves nothing there."""
+    """Downloads a data set, checks it and adds it to a data folder; a failed download leaves no file."""
     progress = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -104,7 +104,7 @@ def fetch_dataset(info: DatasetInfo, source: Source, folder: Path, console: Cons
     )
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # Without a name: whatever ends this process, no part of a file is left to be taken for a whole one.
+        # The file has no name, so no partial download remains if this process is killed.
         with progress, tempfile.TemporaryFile(dir=folder) as file:
             task = progress.add_task(f"downloading {info.name}", total=source.size)
             digest = _download(source, file, lambda done, total: progress.update(task, completed=done, total=total))
@@ -115,11 +115,11 @@ def fetch_dataset(info: DatasetInfo, source: Source, folder: Path, console: Cons
     except EvaluationError as error:
         raise EvaluationError(f"data set {info.name}: {error}") from error
     except OSError as error:
-        raise EvaluationError(f"data set {info.name}: it cannot be written in {folder} ({_reason(error)})") from error
+        raise EvaluationError(f"data set {info.name} cannot be written to {folder} ({_reason(error)})") from error
 
 
 def _download(source: Source, file: BinaryIO, report: Callable[[int, int | None], None]) -> str:
-    """Downloads a zip file as a whole and reports bytes done and in all; returns its SHA-256 sum."""
+    """Downloads a zip file, reports bytes done and in total, and returns its SHA-256 checksum."""
     sha256, md5, received = hashlib.sha256(), hashlib.md5(usedforsecurity=False), 0
     with _open(source) as response:
         announced, tag = response.headers.get("Content-Length", ""), response.headers.get("ETag", "")
@@ -133,14 +133,16 @@ def _download(source: Source, file: BinaryIO, report: Callable[[int, int | None]
     if total is not None and received != total:
         raise EvaluationError(f"{source.address} broke off after {received:,} of {total:,} bytes")
     if source.size is not None and received != source.size:
-        raise EvaluationError(f"{source.address} has {received:,} bytes where {source.size:,} are expected")
+        raise EvaluationError(f"{source.address} has {received:,} bytes; {source.size:,} are expected")
     if source.sha256 is not None and sha256.hexdigest() != source.sha256:
         raise EvaluationError(
-            f"{source.address} has SHA-256 sum {sha256.hexdigest()} where {source.sha256} is expected"
+            f"{source.address} has SHA-256 checksum {sha256.hexdigest()}; {source.sha256} is expected"
         )
-    promised = re.fullmatch(r'"?md5:([0-9a-f]{32})"?', tag)  # the archive's way to send a sum
-    if promised and md5.hexdigest() != promised[1]:
-        raise EvaluationError(f"{source.address} has MD5 sum {md5.hexdigest()} where the server promised {promised[1]}")
+    announced_md5 = re.fullmatch(r'"?md5:([0-9a-f]{32})"?', tag)  # the archive sends the checksum as ETag
+    if announced_md5 and md5.hexdigest() != announced_md5[1]:
+        raise EvaluationError(
+            f"{source.address} has MD5 checksum {md5.hexdigest()}; the server announced {announced_md5[1]}"
+        )
     return sha256.hexdigest()
 
 
@@ -151,14 +153,14 @@ def _open(source: Source) -> http.client.HTTPResponse:
     except urllib.error.HTTPError as error:
         error.close()
         raise EvaluationError(
-            f"{source.address} cannot be had (the server says {error.code} {error.reason})"
+            f"{source.address} cannot be downloaded (the server says {error.code} {error.reason})"
         ) from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        raise EvaluationError(f"{source.address} cannot be had ({_reason(error)})") from error
+        raise EvaluationError(f"{source.address} cannot be downloaded ({_reason(error)})") from error
 
 
 def _read(response: http.client.HTTPResponse, source: Source) -> bytes:
-    """The next bytes of a response; here, so that a broken connection is not taken for a full disk."""
+    """Reads the next bytes; separate, so that a broken connection is not reported as a full disk."""
     try:
         return response.read(1 << 16)
     except (OSError, http.client.HTTPException) as error:
@@ -166,22 +168,22 @@ def _read(response: http.client.HTTPResponse, source: Source) -> bytes:
 
 
 def _unzip(source: Source, file: BinaryIO) -> TsfFile:
-    """The .tsf file in a zip file."""
+    """Parses the .tsf file in a zip file."""
     try:
         with zipfile.ZipFile(file) as archive:
-            # macOS puts a hidden twin of each file into a zip file.
+            # macOS adds a hidden copy of each file to a zip file.
             members = [n for n in archive.namelist() if n.lower().endswith(".tsf") and not Path(n).name.startswith(".")]
             contents = [archive.read(name) for name in members]
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError) as error:
-        raise EvaluationError(f"{source.address} is not a sound zip file ({error})") from error
+        raise EvaluationError(f"{source.address} is not a valid zip file ({error})") from error
     if len(members) != 1:
-        raise EvaluationError(f"{source.address} has {len(members)} .tsf files in it where one is expected")
+        raise EvaluationError(f"{source.address} has {len(members)} .tsf files; one is expected")
     lines = io.TextIOWrapper(io.BytesIO(contents[0]), encoding=ENCODING, errors="replace")
     return parse_tsf(lines, f"{source.address}, {members[0]}")
 
 
 def _check(info: DatasetInfo, source: Source, tsf: TsfFile) -> None:
-    """Refuses series that cannot be those of table 3."""
+    """Rejects series that cannot be those of table 3."""
     for name, values in zip(tsf.names, tsf.values):
         if len(values) <= info.horizon:
             raise EvaluationError(
@@ -195,12 +197,12 @@ def _check(info: DatasetInfo, source: Source, tsf: TsfFile) -> None:
         for key, value in found.items():
             if value != (expected := getattr(info, key)):
                 raise EvaluationError(
-                    f"{source.address} cannot be whole: {key} is {value:,}, {expected:,} in the paper's table 3"
+                    f"{source.address} is incomplete: {key} is {value:,}, but {expected:,} in the paper's table 3"
                 )
 
 
 def _write(info: DatasetInfo, source: Source, tsf: TsfFile, digest: str, folder: Path) -> None:
-    """Writes the series as a data folder keeps them, and last the file that makes the data set be there."""
+    """Writes a data set to a data folder; the series come last, because their file marks the data set as present."""
     lengths = np.array([len(values) for values in tsf.values])
     steps = np.concatenate([np.arange(n) for n in lengths])
     codes = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
@@ -231,7 +233,7 @@ def _write(info: DatasetInfo, source: Source, tsf: TsfFile, digest: str, folder:
 
 
 def read_manifest(folder: Path) -> list[dict]:
-    """What a data folder says of its data sets, one entry each; nothing where it has no manifest."""
+    """Reads the manifest of a data folder, one entry a data set; empty if there is none."""
     path = folder / MANIFEST
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
@@ -245,7 +247,7 @@ def read_manifest(folder: Path) -> list[dict]:
 
 
 def _write_manifest(folder: Path, entry: dict) -> None:
-    """Puts an entry into the manifest in the place of one on the same data set."""
+    """Adds an entry to the manifest; it replaces an earlier one for the same data set."""
     entries = [other for other in read_manifest(folder) if other["dataset"] != entry["dataset"]]
     entries = sorted([*entries, entry], key=lambda one: one["dataset"])
     with replacing(folder / MANIFEST) as scratch:
@@ -253,6 +255,6 @@ def _write_manifest(folder: Path, entry: dict) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """What an error says, without the wrapping."""
+    """The message of an error's underlying cause."""
     cause = getattr(error, "reason", error)
     return getattr(cause, "strerror", None) or str(cause) or type(cause).__name__

@@ -1,11 +1,11 @@
-"""The benchmark's data sets, as table 3 of the paper describes them."""
+"""The benchmark's data sets, as in table 3 of the paper."""
 
 import dataclasses
 
 from fimjax.errors import EvaluationError
 
 SEASONS = {"D": 7, "W": 52}
-"""Seasons of frequencies for which the paper's table 3 has none."""
+"""Seasons of the frequencies for which table 3 gives none."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,18 +18,18 @@ class DatasetInfo:
     series: int
     shortest: int
     longest: int
-    """Lengths include the last `horizon` points, which are the test part."""
+    """Lengths include the test part, which is the last `horizon` points."""
     erratic: int
-    """Per cent of the series that the paper calls erratic."""
+    """Per cent of the series that the paper classifies as erratic."""
     frequency: str
-    """Pandas alias of the time between two points."""
+    """Pandas alias of the frequency."""
 
     @property
     def reported_season(self) -> int:
-        """The season that a forecaster is told: that of the frequency, as it is for a user's dates.
+        """The season that forecasters receive: the season of the frequency, as for a user's dates.
 
-        The paper's table has none for daily and weekly series, by which its statistical models are fitted and MASE is
-        scaled; but a week has seven days and a year 52 weeks.
+        Table 3 gives daily and weekly series no season. Statistical models and MASE follow the table; other forecasters
+        receive 7 and 52.
         """
         return SEASONS.get(self.frequency, self.season)
 
@@ -64,10 +64,10 @@ CATALOG = {
 def dataset_info(name: str) -> DatasetInfo:
     """The row of table 3 with this name."""
     if name not in CATALOG:
-        raise EvaluationError(f"data set {name!r} is unknown; there are {', '.join(CATALOG)}")
+        raise EvaluationError(f"data set {name!r} is unknown; the data sets are {', '.join(CATALOG)}")
     return CATALOG[name]
 
 
 def is_known(name: str) -> bool:
-    """Whether this is a data set of the benchmark, or a whole competition."""
+    """Whether this is the name of a data set or of a competition of the benchmark."""
     return any(name in (info.name, info.competition) for info in CATALOG.values())

@@ -1,4 +1,4 @@
-"""Benchmark series in memory: histories and the test part that follows them."""
+"""A data set in memory: the history and the test part of each series."""
 
 import dataclasses
 from pathlib import Path
@@ -16,15 +16,15 @@ COLUMNS = ("unique_id", "t", "y", "is_test")
 
 @dataclasses.dataclass(frozen=True)
 class Dataset:
-    """N series of one data set, in the order of the file."""
+    """B series of one data set, in the order of the file."""
 
     info: DatasetInfo
-    ids: np.ndarray  # [N], str
-    histories: list[np.ndarray]  # N arrays of float64, the training part of each series
-    future: np.ndarray  # [N, h], the test part
-    categories: np.ndarray  # [N], str; "" where the source has none
+    ids: np.ndarray  # [B], str
+    histories: list[np.ndarray]  # B arrays of float64, the training part of each series
+    future: np.ndarray  # [B, h], the test part
+    categories: np.ndarray  # [B], str; "" where the source has none
     population: int
-    """How many series the whole data set has: more than N where this is a sample."""
+    """Number of series in the whole data set: more than B if this is a sample."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -35,11 +35,11 @@ class Dataset:
 
     @property
     def is_nonnegative(self) -> bool:
-        """Whether no value of the training parts is negative, as a user can see who knows nothing else."""
+        """Whether no value of the histories is negative; the test parts are not looked at."""
         return all(np.min(y, initial=np.inf) >= 0 for y in self.histories)
 
     def take(self, indices: np.ndarray) -> "Dataset":
-        """Some of the series."""
+        """Selects series by position."""
         return dataclasses.replace(
             self,
             ids=self.ids[indices],
@@ -49,7 +49,7 @@ class Dataset:
         )
 
     def history_frame(self) -> pd.DataFrame:
-        """The training parts in long format: unique_id, ds (the step, from 0), y."""
+        """The histories in long format: unique_id, ds (the step, from 0), y."""
         lengths = [len(y) for y in self.histories]
         return pd.DataFrame(
             {
@@ -61,17 +61,17 @@ class Dataset:
 
 
 def series_file(folder: Path, name: str) -> Path:
-    """Where a data folder keeps the series of a data set."""
+    """Path of the series of a data set in a data folder."""
     return folder / f"{name}.parquet"
 
 
 def category_file(folder: Path, name: str) -> Path:
-    """Where a data folder keeps what else is known of a data set's series."""
+    """Path of the categories of a data set's series in a data folder."""
     return folder / f"{name}.meta.parquet"
 
 
 def read_dataset(folder: Path, name: str) -> Dataset:
-    """Reads a data set from a data folder: unique_id, t, y and is_test, one row a point."""
+    """Reads a data set from a data folder: one row a point, with unique_id, t, y and is_test."""
     info, path = dataset_info(name), series_file(folder, name)
     table = _read(path, name, COLUMNS)
     names = table["unique_id"].combine_chunks().dictionary_encode()
@@ -84,28 +84,28 @@ def read_dataset(folder: Path, name: str) -> Dataset:
     tests = np.append(0, np.cumsum(is_test))
     whole = (tests[starts[1:]] - tests[starts[:-1]] == info.horizon) & (ends > starts[:-1])
     whole &= tests[starts[1:]] - tests[np.maximum(ends, 0)] == info.horizon
-    _refuse(name, ids[~whole], f"does not end in {info.horizon} points of test after a history")
-    _refuse(name, ids[codes[~np.isfinite(y)]], "has a value that is not finite")
+    _reject(name, ids[~whole], f"does not end in a test part of {info.horizon} points after a history")
+    _reject(name, ids[codes[~np.isfinite(y)]], "has a value that is not finite")
     gaps = (np.diff(t) != 1) & (np.diff(codes) == 0)
-    _refuse(name, ids[codes[1:][gaps]], "has a step twice or not at all")
+    _reject(name, ids[codes[1:][gaps]], "has a repeated or missing step")
     return Dataset(
         info=info,
         ids=ids,
         histories=[y[start:stop] for start, stop in zip(starts[:-1], ends)],
         future=np.stack([y[stop : stop + info.horizon] for stop in ends]),
-        categories=read_categories(folder, name, ids),
+        categories=_read_categories(folder, name, ids),
         population=len(ids),
     )
 
 
-def _refuse(name: str, ids: np.ndarray, fault: str) -> None:
-    """Raises if there are series with a fault."""
+def _reject(name: str, ids: np.ndarray, fault: str) -> None:
+    """Raises an error that names the first of the faulty series, if there are any."""
     if len(ids):
         raise EvaluationError(f"data set {name}: series {ids[0]} {fault}")
 
 
-def read_categories(folder: Path, name: str, ids: np.ndarray) -> np.ndarray:
-    """The category of each series, "" where the folder does not know it."""
+def _read_categories(folder: Path, name: str, ids: np.ndarray) -> np.ndarray:
+    """Reads the category of each series; "" where it is unknown."""
     path = category_file(folder, name)
     if not path.is_file():
         return np.full(len(ids), "")
@@ -117,7 +117,7 @@ TYPES = {"unique_id": pa.string(), "category": pa.string(), "t": pa.int64(), "y"
 
 
 def _read(path: Path, name: str, columns: tuple[str, ...]) -> pa.Table:
-    """Some columns of a parquet file, with the types that they are to have and nothing missing."""
+    """Reads columns of a parquet file and checks their types and that no value is missing."""
     try:
         table = pq.read_table(path)
     except (OSError, pa.ArrowException) as error:
@@ -141,7 +141,7 @@ def _read(path: Path, name: str, columns: tuple[str, ...]) -> pa.Table:
 
 
 def differences_from_table3(dataset: Dataset) -> list[str]:
-    """What the data set has that table 3 says otherwise: one line each, none when all agrees."""
+    """Lists where a data set differs from table 3, one sentence each."""
     lengths = np.array([len(y) for y in dataset.histories]) + dataset.info.horizon
     found = {"series": dataset.population}
     if not dataset.is_sample:

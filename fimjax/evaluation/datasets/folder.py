@@ -1,4 +1,4 @@
-"""Where the benchmark's data are: a folder that is named, or the user's cache, filled from the archive as needed."""
+"""The folder of the benchmark's data: the user's choice or the cache; missing data sets are downloaded into it."""
 
 import os
 from collections.abc import Mapping
@@ -13,17 +13,17 @@ from fimjax.evaluation.datasets.dataset import Dataset, read_dataset, series_fil
 from fimjax.files import user_cache
 
 DATA_SETTING = "FIMJAX_DATA"
-"""Environment variable with the folder of the data."""
+"""Environment variable with the data folder."""
 
 SUBFOLDER = "bench"
-"""Where a folder of several kinds of data keeps those of the benchmark."""
+"""Subfolder with the benchmark's data in a folder that holds other data as well."""
 
 WORDS = {"YS": "yearly", "QS": "quarterly", "MS": "monthly", "W": "weekly", "D": "daily", "h": "hourly"}
 """The archive's words for the catalog's frequencies."""
 
 
 def data_folder(folder: Path | None = None) -> Path:
-    """The folder of the data: as asked for, else as the environment has it, else in the user's cache."""
+    """The given folder, else the one in FIMJAX_DATA, else one in the user's cache."""
     named = os.environ.get(DATA_SETTING)
     if folder is None and not named:
         return user_cache() / "data"
@@ -42,13 +42,13 @@ def load_dataset(
     console: Console | None = None,
     sources: Mapping[str, Source] = SOURCES,
 ) -> Dataset:
-    """A data set of the catalog, from the data folder, and downloaded into it first where it is missing."""
+    """Loads a data set from the data folder, after downloading it if it is missing."""
     info, root = dataset_info(name), data_folder(folder)
     place = _find(root, name)
     if place is None:
-        remedy = "name a folder that has it with --data or FIMJAX_DATA"
+        remedy = "name the folder that has it with --data or FIMJAX_DATA"
         if not download:
-            raise EvaluationError(f"data set {name}: it is not in {root}; allow its download or {remedy}")
+            raise EvaluationError(f"data set {name} is not in {root}; allow the download or {remedy}")
         place = root / SUBFOLDER if (root / SUBFOLDER).is_dir() else root
         try:
             fetch_dataset(info, sources[name], place, console)
@@ -58,7 +58,7 @@ def load_dataset(
 
 
 def manifest_differences(folder: Path | None, info: DatasetInfo) -> list[str]:
-    """What the manifest beside a data set says otherwise than the catalog: one line each, none when all agrees."""
+    """Lists where the manifest of a data folder differs from the catalog, one sentence each."""
     place = _find(data_folder(folder), info.name)
     entries = read_manifest(place) if place else []
     entry = next((entry for entry in entries if entry["dataset"] == info.name), {})
@@ -71,5 +71,5 @@ def manifest_differences(folder: Path | None, info: DatasetInfo) -> list[str]:
 
 
 def _find(root: Path, name: str) -> Path | None:
-    """The folder, root or below it, that has a data set."""
+    """The folder with a data set: the root or its subfolder."""
     return next((place for place in (root, root / SUBFOLDER) if series_file(place, name).is_file()), None)

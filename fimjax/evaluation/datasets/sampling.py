@@ -1,4 +1,4 @@
-"""A sample of a large data set, and how sure its figures are."""
+"""Samples of large data sets, and bootstrap resamples of them."""
 
 import numpy as np
 import pandas as pd
@@ -9,10 +9,10 @@ RESAMPLES = 1000
 
 
 def sampling_order(dataset: Dataset, seed: int = 0) -> np.ndarray:
-    """An order of the series of which any beginning is a sample, stratified by category and random within.
+    """Orders the series so that the first n, for any n, are a sample stratified by category.
 
-    The k-th of a category of n series stands at (k + 1/2) / n of the way. Samples of one seed are nested, so that fits
-    to a larger one add to those of a smaller one.
+    The k-th series of a category of n is placed at the relative position (k + 1/2) / n. Samples with one seed are
+    nested, so the fits of a smaller sample serve a larger one.
     """
     shuffled = np.random.default_rng(seed).permutation(len(dataset))
     frame = pd.DataFrame({"category": dataset.categories[shuffled]})
@@ -22,12 +22,12 @@ def sampling_order(dataset: Dataset, seed: int = 0) -> np.ndarray:
 
 
 def take_sample(dataset: Dataset, size: int | None, seed: int = 0) -> Dataset:
-    """A stratified sample: each category in proportion to its size."""
+    """Takes a stratified sample, with each category in proportion to its size; None takes all series."""
     if size is None or size >= len(dataset):
         return dataset
     return dataset.take(np.sort(sampling_order(dataset, seed)[:size]))
 
 
 def resampling_counts(series: int, seed: int = 0, resamples: int = RESAMPLES) -> np.ndarray:
-    """How often each series is drawn in each bootstrap resample: [resamples, series]."""
+    """Draws bootstrap resamples: how often each series occurs in each of them [R, B]."""
     return np.random.default_rng(seed).multinomial(series, np.full(series, 1 / series), size=resamples)

@@ -1,4 +1,4 @@
-"""The .tsf format of the Monash archive: a header of @ lines, then one series a line."""
+"""Reader for the .tsf format of the Monash archive: a header of @ lines, then one series a line."""
 
 import dataclasses
 from collections.abc import Iterable
@@ -17,18 +17,18 @@ DATE = "%Y-%m-%d %H-%M-%S"
 
 @dataclasses.dataclass(frozen=True)
 class TsfFile:
-    """N series in the order of the file, and what its header says of them."""
+    """B series in the order of the file, with frequency and horizon from its header."""
 
     frequency: str | None
-    """In words, such as yearly; None where the header does not say."""
+    """A word such as yearly; None if the header has none."""
     horizon: int | None
     names: list[str]
     starts: list[str]  # "" where the file has none
-    values: list[np.ndarray]  # N arrays of float64, NaN where a value is missing
+    values: list[np.ndarray]  # B arrays of float64, NaN where a value is missing
 
 
 def parse_tsf(lines: Iterable[str], file: str) -> TsfFile:
-    """Reads the lines of a .tsf file; what is wrong is told with the name `file` and the line."""
+    """Parses the lines of a .tsf file; errors name `file` and the line."""
     number, in_data, header, attributes, series = 0, False, {}, {}, {}
     try:
         for line in map(str.strip, lines):
@@ -38,7 +38,7 @@ def parse_tsf(lines: Iterable[str], file: str) -> TsfFile:
             if in_data:
                 name, start, values = _parse_series(line, attributes)
                 if name in series:
-                    raise ValueError(f"series {name} comes a second time")
+                    raise ValueError(f"series {name} occurs twice")
                 series[name] = start, values
             elif line.lower() == "@data":
                 if "series_name" not in attributes:
@@ -55,7 +55,7 @@ def parse_tsf(lines: Iterable[str], file: str) -> TsfFile:
 
 
 def _parse_header(line: str, header: dict, attributes: dict[str, str]) -> None:
-    """Reads @attribute, @frequency and @horizon; other @ lines say nothing that the series do not."""
+    """Parses @attribute, @frequency and @horizon; other @ lines are ignored."""
     tag, *words = line.split()
     if not tag.startswith("@"):
         raise ValueError(f"{line[:40]!r} is not a line of a .tsf header")
@@ -72,10 +72,10 @@ def _parse_header(line: str, header: dict, attributes: dict[str, str]) -> None:
 
 
 def _parse_series(line: str, attributes: dict[str, str]) -> tuple[str, str, np.ndarray]:
-    """Reads a name, a start and values from attribute:...:value,value,..."""
+    """Parses name, start and values from attribute:...:value,value,..."""
     *fields, values = line.split(":")
     if len(fields) != len(attributes):
-        raise ValueError(f"{len(fields)} attributes before the values, where the header has {len(attributes)}")
+        raise ValueError(f"{len(fields)} attributes before the values; the header has {len(attributes)}")
     known = dict(zip(attributes, fields))
     start = ""
     for name, text in known.items():

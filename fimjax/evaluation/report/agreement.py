@@ -1,17 +1,19 @@
-"""Do our statistical models come out as they did for others? `python -m fimjax.evaluation.report.agreement` prints it."""
+"""Compares our scores of statistical models with the published scores of the same models."""
+
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fimjax.evaluation.datasets.catalog import CATALOG
-from fimjax.evaluation.published import FEV, MASE_TABLE, OLDER, SCRPS_TABLE, STATISTICAL, read_published
+from fimjax.evaluation.published import FEV, MASE_TABLE, SCRPS_TABLE, read_published
 
 TOLERANCE = 0.003
-"""Difference in sCRPS from the paper's figure that rounding and versions explain."""
+"""Largest difference in sCRPS that rounding and versions of StatsForecast explain."""
 
 
 def agreement_with_paper(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Our AutoARIMA and SiCoUM against the paper's columns: sCRPS, and its MASE by both naive forecasts."""
+    """Compares AutoARIMA and SiCoUM with the paper: sCRPS, and MASE relative to both naive forecasts."""
     scrps, mase = (read_published(name).set_index("dataset") for name in (SCRPS_TABLE, MASE_TABLE))
     rows = []
     for row in metrics.to_dict("records"):
@@ -27,7 +29,7 @@ def agreement_with_paper(metrics: pd.DataFrame) -> pd.DataFrame:
                 "scrps": row["scrps"],
                 "paper's": paper,
                 "difference": row["scrps"] - paper,
-                "agrees": judge(row, paper),
+                "agrees": _agrees(row, paper),
                 "paper's MASE": mase.loc[row["dataset"], theirs],
                 "over last value": row["mase_pooled_naive"],
                 "over last season": row["mase_pooled"],
@@ -36,8 +38,8 @@ def agreement_with_paper(metrics: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def judge(row: dict, paper: float) -> str:
-    """Whether a row's sCRPS is the paper's: to TOLERANCE, or at least within a sample's interval."""
+def _agrees(row: dict[str, Any], paper: float) -> str:
+    """Whether the sCRPS of a row agrees with the paper: within TOLERANCE, or within a sample's interval."""
     if abs(row["scrps"] - paper) <= TOLERANCE:
         return "yes"
     if row.get("scrps_lo", np.nan) <= paper <= row.get("scrps_hi", np.nan):
@@ -46,7 +48,7 @@ def judge(row: dict, paper: float) -> str:
 
 
 def agreement_with_fev(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Our figures against the public ones of the fev benchmark, whose SeasonalNaive has no width, so its WQL is ND."""
+    """Compares our scores with those of the fev benchmark; its SeasonalNaive has no intervals, so its WQL is ND."""
     table = metrics.merge(read_published(FEV), on=["dataset", "model"], suffixes=("", "_fev"))
     table["loss"] = table["scrps"].where(table["model"] != "seasonal_naive", table["nd"])
     table["series"] = [f"{n:,} of {m:,}" for n, m in zip(table["series"], table["population"])]
@@ -54,21 +56,3 @@ def agreement_with_fev(metrics: pd.DataFrame) -> pd.DataFrame:
     table = table.sort_values(["model", "dataset"], key=lambda c: c.map(order.index) if c.name == "dataset" else c)
     columns = {"mase": "mase", "mase_fev": "fev's mase", "loss": "wql", "wql": "fev's wql"}
     return table[["dataset", "model", "series", "version", *columns]].rename(columns=columns).reset_index(drop=True)
-
-
-def to_markdown(table: pd.DataFrame) -> str:
-    """A table for a document."""
-    cells = table.map(lambda x: f"{x:z.3f}" if isinstance(x, float) else str(x))
-    lines = [cells.columns, ["---"] * len(cells.columns), *cells.to_numpy()]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def main() -> None:
-    """Prints how the committed figures compare with the paper's and with fev's."""
-    committed = read_published(STATISTICAL).drop_duplicates(["dataset", "model"])  # the largest sample comes first
-    print("### The paper\n\n" + to_markdown(agreement_with_paper(committed)))
-    print("\n### fev\n\n" + to_markdown(agreement_with_fev(pd.concat([committed, read_published(OLDER)]))))
-
-
-if __name__ == "__main__":
-    main()

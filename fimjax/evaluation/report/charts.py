@@ -1,4 +1,4 @@
-"""The report's charts, as SVG text that follows the reader's light or dark theme."""
+"""The report's charts as SVG text; they follow the light or dark theme of the reader."""
 
 import dataclasses
 import io
@@ -20,7 +20,7 @@ THEME = {
     "ink": ("#1f2328", "#e6edf3"),
     "faint": ("#6e7781", "#8d96a0"),
     "rule": ("#d8dee4", "#363c44"),
-    # After Okabe and Ito: told apart with any colour vision, by lightness where not by hue.
+    # After Okabe and Ito: distinguishable with any colour vision.
     "c0": ("#0072b2", "#4ba3e3"),
     "c1": ("#d55e00", "#ff8a3d"),
     "c2": ("#009e73", "#2fc79a"),
@@ -30,7 +30,7 @@ THEME = {
     "c6": ("#7a5c3e", "#c5a47e"),
     "c7": ("#444b54", "#c3cad1"),
 }
-"""Each colour in a light and in a dark page. Charts are drawn in the light ones, which `to_svg` then names."""
+"""Each colour on a light and on a dark page. Charts use the light ones; `to_svg` replaces them by CSS variables."""
 
 INK, FAINT, RULE = (THEME[name][0] for name in ("ink", "faint", "rule"))
 HUES = sum(name[0] == "c" for name in THEME)
@@ -40,12 +40,12 @@ WIDE, HALF, SMALL = (8.4, 4.5), (5.0, 3.6), (2.8, 2.0)
 """Figure sizes in inches."""
 
 ROUND = (1, 2, 2.5, 5, 10)
-"""Distances of ticks, times a power of ten."""
+"""Distances between ticks, times a power of ten."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Pen:
-    """How one model is drawn in every chart."""
+class LineStyle:
+    """Line style of one model in all charts."""
 
     variable: str
     dash: str
@@ -56,12 +56,13 @@ class Pen:
         return THEME[self.variable][0]
 
 
-def choose_pens(models: list[str]) -> dict[str, Pen]:
-    """A pen for each model, all different for three times as many models as there are hues."""
-    pens = {}
+def choose_styles(models: list[str]) -> dict[str, LineStyle]:
+    """Chooses a style for each model; they differ for up to 24 models."""
+    styles = {}
     for i, model in enumerate(models):
-        pens[model] = Pen(f"c{i % HUES}", DASHES[i // HUES % len(DASHES)], MARKERS[(i + i // HUES * 3) % len(MARKERS)])
-    return pens
+        turn, hue = divmod(i, HUES)
+        styles[model] = LineStyle(f"c{hue}", DASHES[turn % len(DASHES)], MARKERS[(i + 3 * turn) % len(MARKERS)])
+    return styles
 
 
 def theme_css() -> str:
@@ -71,7 +72,7 @@ def theme_css() -> str:
 
 
 def to_svg(figure: Figure) -> str:
-    """A figure as SVG text, without what only its maker would read, in the theme's variables and the reader's font."""
+    """Converts a figure to SVG text without metadata, with the theme's CSS variables and the reader's font."""
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "fimjax"}), io.StringIO() as buffer:
         figure.savefig(buffer, format="svg", metadata={"Date": None})
         svg = buffer.getvalue()
@@ -84,8 +85,8 @@ def to_svg(figure: Figure) -> str:
     return re.sub(r"(<svg[^>]*>)", lambda match: f"{match[1]}<style>{style}</style>", svg, count=1)
 
 
-def new_axes(size: tuple[float, float], font: float = 9) -> tuple[Figure, Axes]:
-    """An empty chart: no box, faint horizontal rules."""
+def _new_axes(size: tuple[float, float], font: float = 9) -> tuple[Figure, Axes]:
+    """Creates an empty chart without a box, with faint horizontal lines."""
     figure = Figure(figsize=size, facecolor="none", layout="constrained")
     FigureCanvasAgg(figure)
     axis = figure.add_subplot(facecolor="none")
@@ -99,18 +100,18 @@ def new_axes(size: tuple[float, float], font: float = 9) -> tuple[Figure, Axes]:
     return figure, axis
 
 
-def draw_accuracy_against_time(points: pd.DataFrame, pens: dict[str, Pen], y_label: str) -> str:
-    """One labelled point a model.
+def draw_accuracy_against_time(points: pd.DataFrame, styles: dict[str, LineStyle], y_label: str) -> str:
+    """Draws one labelled point a model, and the Pareto front.
 
     Args:
         points: `seconds` per 1000 series, `score` and the `label` of each model, which is the index.
     """
-    figure, axis = new_axes(WIDE)
+    figure, axis = _new_axes(WIDE)
     axis.set(xscale="log", xlabel="processor seconds per 1000 series (log scale)", ylabel=y_label)
     if points["score"].max() > 4 * points["score"].min():
         axis.set(yscale="log", ylabel=f"{y_label} (log scale)")
     for model, point in points.iterrows():
-        axis.plot(point["seconds"], point["score"], pens[model].marker, color=pens[model].color, ms=8)
+        axis.plot(point["seconds"], point["score"], styles[model].marker, color=styles[model].color, ms=8)
     low, high = points["seconds"].min() / 2.5, points["seconds"].max() * 2.5
     axis.set_xlim(low, high)
     axis.margins(y=0.15)
@@ -127,14 +128,14 @@ def draw_accuracy_against_time(points: pd.DataFrame, pens: dict[str, Pen], y_lab
     corners = np.repeat(front[["seconds", "score"]].to_numpy(), 2, axis=0)
     corners[:-1, 0], corners[-1, 0] = corners[1:, 0], high
     axis.plot(*corners.T, color=FAINT, lw=1, ls=":", zorder=1)
-    place_labels(axis, points, [pens[model].color for model in points.index], corners)
+    _place_labels(axis, points, [styles[model].color for model in points.index], corners)
     return to_svg(figure)
 
 
-def place_labels(axis: Axes, points: pd.DataFrame, colors: list[str], line: np.ndarray) -> None:
-    """Writes each label beside its point, where it covers no other, no point, no line and no edge if that can be."""
+def _place_labels(axis: Axes, points: pd.DataFrame, colors: list[str], line: np.ndarray) -> None:
+    """Writes each label next to its point; avoids labels, points, lines and edges where possible."""
     figure = axis.figure
-    figure.draw_without_rendering()  # the layout decides where the points are
+    figure.draw_without_rendering()  # computes the layout and so the positions of the points
     pixels = axis.transData.transform(points[["seconds", "score"]].to_numpy(float))
     unit = figure.dpi / 72
     corners = axis.transData.transform(line)
@@ -146,18 +147,19 @@ def place_labels(axis: Axes, points: pd.DataFrame, colors: list[str], line: np.n
         measured = figure.text(0, 0, label, size=9, parse_math=False)
         box = measured.get_window_extent()
         measured.remove()
-        best = None
+        best: tuple[float, Bbox, int] | None = None
         for distance in (7, 14, 22, 32, 44):
             for angle in (0, 180, 90, 270, 45, 135, 315, 225):
                 dx, dy = (round(f(math.radians(angle)), 6) for f in (math.cos, math.sin))
-                # The box's near edge or corner stands `distance` from the point.
+                # The nearest edge or corner of the box is `distance` from the point.
                 left = x + dx * distance * unit + (np.sign(dx) - 1) / 2 * box.width
                 bottom = y + dy * distance * unit + (np.sign(dy) - 1) / 2 * box.height
                 place = Bbox.from_bounds(left, bottom, box.width, box.height)
-                cost = sum(overlap(place, other) for other in taken)
-                cost += box.width * box.height - overlap(place, axis.bbox)
+                cost = sum(_overlap(place, other) for other in taken)
+                cost += box.width * box.height - _overlap(place, axis.bbox)
                 if best is None or cost < best[0] - 1:
                     best = (cost, place, distance)
+        assert best is not None
         _, place, distance = best
         taken.append(place)
         leader = dict(arrowstyle="-", color=FAINT, lw=0.6, shrinkA=1, shrinkB=5) if distance > 14 else None
@@ -176,20 +178,20 @@ def place_labels(axis: Axes, points: pd.DataFrame, colors: list[str], line: np.n
         text.set_in_layout(False)
 
 
-def overlap(one: Bbox, other: Bbox) -> float:
-    """The area that two boxes share."""
+def _overlap(one: Bbox, other: Bbox) -> float:
+    """Area of the intersection of two boxes."""
     common = Bbox.intersection(one, other)
     return 0.0 if common is None else common.width * common.height
 
 
-def draw_coverage(coverages: pd.DataFrame, pens: dict[str, Pen], bold: str | None, difference: bool) -> str:
-    """One line a model: how much of the truth its intervals hold, or by how much that misses what they promise.
+def draw_coverage(coverages: pd.DataFrame, styles: dict[str, LineStyle], bold: str | None, difference: bool) -> str:
+    """Draws one line a model: coverage of its intervals, or coverage minus the nominal level.
 
     Args:
         coverages: from 0 to 1; a row a model, a column an interval's nominal per cent.
-        bold: the model drawn with a heavier line.
+        bold: the model with the thicker line.
     """
-    figure, axis = new_axes(HALF)
+    figure, axis = _new_axes(HALF)
     nominal = np.array(coverages.columns, float)
     axis.set(xlabel="nominal level (%)", xticks=nominal, xlim=(nominal.min() - 4, nominal.max() + 4))
     axis.set_ylabel("coverage minus nominal (points)" if difference else "coverage (%)")
@@ -200,20 +202,20 @@ def draw_coverage(coverages: pd.DataFrame, pens: dict[str, Pen], bold: str | Non
         axis.set(ylim=(-3, 103), yticks=nominal)
     for model, row in coverages.iterrows():
         y = 100 * row.to_numpy(float) - (nominal if difference else 0)
-        draw_line(axis, nominal, y, pens[model], model == bold, markers=True)
+        _draw_line(axis, nominal, y, styles[model], model == bold, markers=True)
     return to_svg(figure)
 
 
-def draw_line(axis: Axes, x: np.ndarray, y: np.ndarray, pen: Pen, bold: bool, markers: bool) -> None:
+def _draw_line(axis: Axes, x: np.ndarray, y: np.ndarray, style: LineStyle, bold: bool, markers: bool) -> None:
     weight = dict(lw=2.4, ms=5, zorder=3) if bold else dict(lw=1.3, ms=4, zorder=2)
-    axis.plot(x, y, color=pen.color, ls=pen.dash, marker=pen.marker if markers else None, **weight)
+    axis.plot(x, y, color=style.color, ls=style.dash, marker=style.marker if markers else None, **weight)
 
 
-def draw_step_errors(errors: dict[str, np.ndarray], pens: dict[str, Pen], bold: str | None) -> str:
-    """One line a model: its error [h] at each step of the horizon."""
-    figure, axis = new_axes(SMALL, font=8.5)
+def draw_step_errors(errors: dict[str, np.ndarray], styles: dict[str, LineStyle], bold: str | None) -> str:
+    """Draws one line a model: its error [h] at each step of the horizon."""
+    figure, axis = _new_axes(SMALL, font=8.5)
     for model, error in errors.items():
-        draw_line(axis, np.arange(1, len(error) + 1), error, pens[model], model == bold, markers=len(error) == 1)
+        _draw_line(axis, np.arange(1, len(error) + 1), error, styles[model], model == bold, markers=len(error) == 1)
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
     axis.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
     axis.set_xlim(0.5, max(map(len, errors.values())) + 0.5)
@@ -221,8 +223,10 @@ def draw_step_errors(errors: dict[str, np.ndarray], pens: dict[str, Pen], bold: 
     return to_svg(figure)
 
 
-def draw_forecast(history: np.ndarray, future: np.ndarray, point: np.ndarray, quantiles: np.ndarray, pen: Pen) -> str:
-    """The end of a history, the truth after it, the point forecast, and the 80 % and 95 % intervals.
+def draw_forecast(
+    history: np.ndarray, future: np.ndarray, point: np.ndarray, quantiles: np.ndarray, style: LineStyle
+) -> str:
+    """Draws the end of a history, the actual values, the point forecast, and the 80 % and 95 % intervals.
 
     Args:
         history: [T].
@@ -230,23 +234,23 @@ def draw_forecast(history: np.ndarray, future: np.ndarray, point: np.ndarray, qu
         point: [h].
         quantiles: [h, L], at LEVELS.
     """
-    figure, axis = new_axes(SMALL, font=8.5)
+    figure, axis = _new_axes(SMALL, font=8.5)
     steps = np.arange(1, len(future) + 1)
     for interval, alpha in ((95, 0.15), (80, 0.25)):
         lower, upper = interval_indices(interval)
-        axis.fill_between(steps, quantiles[:, lower], quantiles[:, upper], color=pen.color, alpha=alpha, lw=0)
+        axis.fill_between(steps, quantiles[:, lower], quantiles[:, upper], color=style.color, alpha=alpha, lw=0)
     axis.axvline(0.5, color=FAINT, lw=0.8, ls=":")
     axis.plot(np.arange(1 - len(history), 1), history, color=FAINT, lw=1.1)
     axis.plot(np.arange(len(future) + 1), [history[-1], *future], color=INK, lw=1.3)
-    axis.plot(steps, point, color=pen.color, lw=1.9)
+    axis.plot(steps, point, color=style.color, lw=1.9)
     axis.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axis.yaxis.set_major_locator(MaxNLocator(5, steps=ROUND))
-    axis.yaxis.set_major_formatter(short_numbers(max(map(abs, axis.get_ylim()))))
+    axis.yaxis.set_major_formatter(_short_numbers(max(map(abs, axis.get_ylim()))))
     return to_svg(figure)
 
 
-def short_numbers(largest: float) -> FuncFormatter:
-    """Ticks up to `largest` in thousands, millions or billions where they are long, each complete in itself."""
+def _short_numbers(largest: float) -> FuncFormatter:
+    """Formats large ticks in thousands (k), millions (M) or billions (G)."""
     sizes = ((1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e5, 1e3, "k"))
     unit, letter = next(((unit, letter) for least, unit, letter in sizes if largest >= least), (1, ""))
     return FuncFormatter(lambda x, _: f"{x / unit:,.12g}{letter if x else ''}".replace("-", "−"))

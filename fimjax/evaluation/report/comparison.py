@@ -1,4 +1,4 @@
-"""The verdict: what a model's figures come to, beside those that others have published."""
+"""Compares the models of a run with published scores, one row a measure."""
 
 from collections.abc import Callable
 
@@ -10,66 +10,68 @@ from fimjax.evaluation.metrics import geometric_mean
 from fimjax.evaluation.published import FEV, MASE_TABLE, SCRPS_TABLE, read_published
 from fimjax.evaluation.report.tables import FLAG, wide
 
-Together = Callable[[pd.DataFrame, pd.Series], pd.Series]
-"""How figures, a row a data set and a column a model, and what they are held against come to one text a model."""
+Aggregate = Callable[[pd.DataFrame, pd.Series], pd.Series]
+"""Turns scores (rows are data sets, columns are models) and reference scores (by data set) into one text a model."""
 
-RIVALS = {"sicoum": "SiCoUM", "arima": "ARIMA", "best_cftl": "best network (best_cftl)"}
-"""Columns of the paper's table 1 that a model may be ahead of, and what they are called here."""
+PAPER_MODELS = {"sicoum": "SiCoUM", "arima": "ARIMA", "best_cftl": "best network (best_cftl)"}
+"""Columns of the paper's table 1 that models are compared with, and their names in our table."""
 
 M4 = tuple(name for name, info in CATALOG.items() if info.competition == "m4")
-"""All six frequencies of M4."""
+"""All six data sets of M4."""
 
 
-def verdict(metrics: pd.DataFrame) -> pd.DataFrame:
-    """One row a measure, one column a model that is not a statistical one.
+def compare_with_published(metrics: pd.DataFrame) -> pd.DataFrame:
+    """Compares all models that are not statistical ones with published scores.
 
-    A measure is over those of its data sets that the run has, and says how many these are and how many are samples.
-    It is left out where there is none, and the total of M4 where one of the six is missing. Cells are text: a model
-    that saw one of the data sets in training has its flag.
+    A measure covers those of its data sets that the run has; the column `data sets` says how many these are and how
+    many of them are samples. A measure without any data set is left out, and so is the total of M4 unless all six are
+    there. Cells are text; a model that was trained on one of the data sets carries a flag.
+
+    Returns:
+        One row a measure, one column a model.
     """
-    mine = metrics[~metrics["model"].isin([*SINGLE, *COMBINED])]
-    if mine.empty:
+    ours = metrics[~metrics["model"].isin([*SINGLE, *COMBINED])]
+    if ours.empty:
         return pd.DataFrame()
     scrps, mase = (read_published(name).set_index("dataset") for name in (SCRPS_TABLE, MASE_TABLE))
-    naive, populations = seasonal_naive(metrics), mine.drop_duplicates("dataset").set_index("dataset")["population"]
-    rows = [measure("sCRPS / the paper's SiCoUM", mine, "scrps", scrps["sicoum"], mean_ratio)]
-    for column, name in RIVALS.items():
-        rows.append(measure(f"sCRPS below the paper's {name}", mine, "scrps", scrps[column], count_below))
+    naive, populations = _seasonal_naive(metrics), ours.drop_duplicates("dataset").set_index("dataset")["population"]
+    rows = [_measure("sCRPS / the paper's SiCoUM", ours, "scrps", scrps["sicoum"], _mean_ratio)]
+    for column, name in PAPER_MODELS.items():
+        rows.append(_measure(f"sCRPS below the paper's {name}", ours, "scrps", scrps[column], _count_below))
     rows += [
-        # Over the last-value forecast, which is what reproduces the paper's columns: see `mase_table`.
-        measure("pooled MASE / the paper's SiCoUM", mine, "mase_pooled_naive", mase["sicoum"], mean_ratio),
-        measure("MASE / SeasonalNaive", mine, "mase", naive["mase"], mean_ratio),
-        measure("WQL / SeasonalNaive with intervals", mine, "scrps", naive["scrps"], mean_ratio),
-        measure("WQL / SeasonalNaive without, as in fev", mine, "scrps", naive["nd"], mean_ratio),
+        # Relative to the last-value forecast, which reproduces the paper's columns: see `mase_table`.
+        _measure("pooled MASE / the paper's SiCoUM", ours, "mase_pooled_naive", mase["sicoum"], _mean_ratio),
+        _measure("MASE / SeasonalNaive", ours, "mase", naive["mase"], _mean_ratio),
+        _measure("WQL / SeasonalNaive with intervals", ours, "scrps", naive["scrps"], _mean_ratio),
+        _measure("WQL / SeasonalNaive without, as in fev", ours, "scrps", naive["nd"], _mean_ratio),
     ]
     for interval in (80, 95):
         nominal = pd.Series(interval / 100, index=[*CATALOG])
-        rows.append(
-            measure(f"{interval} % interval, off coverage", mine, f"coverage_{interval}", nominal, mean_distance)
-        )
-    if wide(mine, "mase").reindex(M4).notna().all(axis=None):
-        rows.append(measure("M4 total MASE", mine, "mase", populations.reindex(M4), weighted_mean))
+        name = f"{interval} % interval, coverage error"
+        rows.append(_measure(name, ours, f"coverage_{interval}", nominal, _mean_distance))
+    if wide(ours, "mase").reindex(M4).notna().all(axis=None):
+        rows.append(_measure("M4 total MASE", ours, "mase", populations.reindex(M4), _weighted_mean))
     return pd.DataFrame([row for row in rows if row])
 
 
-def verdict_note(metrics: pd.DataFrame) -> str:
-    """How to read the verdict, and whose SeasonalNaive it has."""
+def comparison_note(metrics: pd.DataFrame) -> str:
+    """Explains the comparison, and where its SeasonalNaive comes from."""
     if "seasonal_naive" in set(metrics["model"]):
-        naive = "SeasonalNaive is that of this run, with its intervals and, as fev has it, by its points alone."
+        naive = "SeasonalNaive is from this run: with its intervals, and as a point forecast as in fev."
     else:
-        naive = "SeasonalNaive is that of fev's published figures, whose WQL is that of its points alone."
+        naive = "SeasonalNaive is from fev's published scores, whose WQL is that of a point forecast."
     return (
-        "Ratios are geometric means over data sets; below 1 is better. Counts are of data sets, to the paper's three "
-        "digits. Off coverage is the mean over data sets of |coverage - nominal|. The total of M4 is weighted by "
-        f"series. WQL is sCRPS by another name. {naive} The paper and fev have another copy of Tourism yearly than the "
-        f"competition's. {FLAG} marks models that saw one of the data sets in training."
+        "Ratios are geometric means over data sets; below 1 is better. Counts are numbers of data sets, after rounding "
+        "to the paper's three digits. Coverage error is the mean over data sets of |coverage - nominal|. The total of "
+        f"M4 is weighted by series. WQL is another name for sCRPS. {naive} The paper and fev use another copy of "
+        f"Tourism yearly than the competition's. {FLAG} marks models that were trained on one of the data sets."
     )
 
 
-def seasonal_naive(metrics: pd.DataFrame) -> pd.DataFrame:
-    """SeasonalNaive's mase, scrps and nd on the data sets of fev: from the run, else what fev published.
+def _seasonal_naive(metrics: pd.DataFrame) -> pd.DataFrame:
+    """SeasonalNaive's mase, scrps and nd on fev's data sets: from the run, or else as fev published them.
 
-    fev's SeasonalNaive has no width, so its WQL is ND; what it has with intervals was not published.
+    fev's SeasonalNaive has no intervals, so its WQL is ND, and its sCRPS with intervals is unknown.
     """
     fev = read_published(FEV)
     run = metrics[metrics["model"] == "seasonal_naive"]
@@ -78,44 +80,44 @@ def seasonal_naive(metrics: pd.DataFrame) -> pd.DataFrame:
     return run.set_index("dataset").reindex(index=fev["dataset"].unique(), columns=["mase", "scrps", "nd"])
 
 
-def measure(
-    name: str, mine: pd.DataFrame, column: str, against: pd.Series, together: Together
+def _measure(
+    name: str, ours: pd.DataFrame, column: str, reference: pd.Series, aggregate: Aggregate
 ) -> dict[str, str] | None:
-    """One row of the verdict; None where the run has none of the data sets.
+    """Computes one row; None if the run has none of the data sets.
 
     Args:
-        mine: the benchmark's table, of the models that are judged.
-        column: which of their figures.
-        against: by data set, for all data sets of the measure, what these are held against.
-        together: makes one figure of them.
+        ours: metrics of the models to compare.
+        column: the metric.
+        reference: reference score of every data set of the measure.
+        aggregate: computes the cells.
     """
-    figures = wide(mine, column).reindex(against.index).dropna()  # on the data sets that all models have
-    figures = figures[against.reindex(figures.index).notna()]
-    if figures.empty:
+    scores = wide(ours, column).reindex(reference.index).dropna()  # on the data sets that all models have
+    scores = scores[reference.reindex(scores.index).notna()]
+    if scores.empty:
         return None
-    rows = mine[mine["dataset"].isin(figures.index)]
+    rows = ours[ours["dataset"].isin(scores.index)]
     sampled = rows.loc[rows["series"] < rows["population"], "dataset"].nunique()
-    texts = together(figures, against[figures.index])
-    flags = wide(rows, "seen").eq(True).any().map({True: FLAG, False: ""})
-    said = f"{len(figures)} of {len(against)}" + (f", {sampled} sampled" if sampled else "")
-    return {"measure": name, "data sets": said, **(texts + flags)}
+    texts = aggregate(scores, reference[scores.index])
+    flags = wide(rows, "trained_on").eq(True).any().map({True: FLAG, False: ""})
+    coverage = f"{len(scores)} of {len(reference)}" + (f", {sampled} sampled" if sampled else "")
+    return {"measure": name, "data sets": coverage, **(texts + flags)}
 
 
-def mean_ratio(figures: pd.DataFrame, against: pd.Series) -> pd.Series:
-    """The geometric mean of ratios."""
-    return geometric_mean(figures.div(against, axis=0), axis=0).map("{:.3f}".format)
+def _mean_ratio(scores: pd.DataFrame, reference: pd.Series) -> pd.Series:
+    """Geometric mean of the ratios to the reference."""
+    return geometric_mean(scores.div(reference, axis=0), axis=0).map("{:.3f}".format)
 
 
-def count_below(figures: pd.DataFrame, against: pd.Series) -> pd.Series:
-    """On how many data sets a model is below, rounded as the published figures are: a tie is no win."""
-    return figures.round(3).lt(against, axis=0).sum().map(lambda n: f"{n} of {len(figures)}")
+def _count_below(scores: pd.DataFrame, reference: pd.Series) -> pd.Series:
+    """Number of data sets with a score below the reference, rounded like published scores; ties do not count."""
+    return scores.round(3).lt(reference, axis=0).sum().map(lambda n: f"{n} of {len(scores)}")
 
 
-def mean_distance(figures: pd.DataFrame, against: pd.Series) -> pd.Series:
-    """The mean of absolute differences."""
-    return figures.sub(against, axis=0).abs().mean().map("{:.3f}".format)
+def _mean_distance(scores: pd.DataFrame, reference: pd.Series) -> pd.Series:
+    """Mean absolute difference from the reference."""
+    return scores.sub(reference, axis=0).abs().mean().map("{:.3f}".format)
 
 
-def weighted_mean(figures: pd.DataFrame, weights: pd.Series) -> pd.Series:
-    """The mean with these weights."""
-    return figures.mul(weights, axis=0).sum().div(weights.sum()).map("{:.3f}".format)
+def _weighted_mean(scores: pd.DataFrame, weights: pd.Series) -> pd.Series:
+    """Weighted mean of the scores."""
+    return scores.mul(weights, axis=0).sum().div(weights.sum()).map("{:.3f}".format)

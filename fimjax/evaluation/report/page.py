@@ -1,4 +1,4 @@
-"""The report's page: HTML of tables, pictures and sections, and the style sheet that goes with them."""
+"""HTML of the report: sections, tables, images and the style sheet."""
 
 import base64
 import dataclasses
@@ -6,31 +6,33 @@ import math
 import re
 from html import escape
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from fimjax.evaluation.published import COMMITTED
+from fimjax.evaluation.published import BUNDLED_SCORES
 from fimjax.evaluation.report.tables import FLAG
 
+if TYPE_CHECKING:
+    from fimjax.evaluation.report.charts import LineStyle  # needs matplotlib
+
 MISSING = "–"
-"""Stands for a figure that is not there."""
+"""Replaces a missing number."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Section:
-    """A heading, how to read what follows, and what follows."""
+    """A section: heading, a note on how to read it, and its HTML."""
 
     title: str
     note: str
     body: str
-    rich: bool = False
-    """Whether the note is HTML already."""
+    note_is_html: bool = False
 
 
-def number(value: Any) -> str:
-    """A table's cell as text."""
+def format_cell(value: Any) -> str:
+    """Formats a cell of a table."""
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     if value is None or value is pd.NA or (isinstance(value, Real) and math.isnan(value)):
@@ -41,36 +43,36 @@ def number(value: Any) -> str:
 
 
 def table_section(title: str, note: str, frame: pd.DataFrame) -> Section:
-    """A frame as a table; an index that is more than a count becomes its first columns."""
+    """Converts a frame to a table; an index other than a range becomes its first columns."""
     if not isinstance(frame.index, pd.RangeIndex):
         frame = frame.reset_index(names=[name or "" for name in frame.index.names])
-    columns = [[number(value) for value in frame.iloc[:, i]] for i in range(frame.shape[1])]
-    classes = ["number" if i and looks_numeric(column) else "" for i, column in enumerate(columns)]
+    columns = [[format_cell(value) for value in frame.iloc[:, i]] for i in range(frame.shape[1])]
+    classes = ["number" if i and _looks_numeric(column) else "" for i, column in enumerate(columns)]
     heads = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in frame.columns]
     head = "".join(f'<th scope="col" class="{kind}">{breakable(text)}</th>' for text, kind in zip(heads, classes))
     rows = []
     for cells in zip(*columns):
         first = f'<th scope="row">{escape(cells[0])}</th>'
-        rest = "".join(f'<td class="{kind}">{hanging(text)}</td>' for text, kind in zip(cells[1:], classes[1:]))
+        rest = "".join(f'<td class="{kind}">{_escape_cell(text)}</td>' for text, kind in zip(cells[1:], classes[1:]))
         rows.append(f"<tr>{first}{rest}</tr>")
     return Section(
         title, note, scrolling(f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>")
     )
 
 
-def looks_numeric(cells: list[str]) -> bool:
-    """Whether most of a column's cells begin like numbers, marks and intervals after them or not."""
-    said = [cell for cell in cells if cell not in ("", MISSING)]
-    return 2 * sum(bool(re.match(r"[-−+<>~]?\s?[\d.]", cell)) for cell in said) >= len(said)
+def _looks_numeric(cells: list[str]) -> bool:
+    """Whether most cells of a column start with a number; marks and intervals may follow."""
+    filled = [cell for cell in cells if cell not in ("", MISSING)]
+    return 2 * sum(bool(re.match(r"[-−+<>~]?\s?[\d.]", cell)) for cell in filled) >= len(filled)
 
 
-def hanging(text: str) -> str:
-    """A cell whose last mark does not push its digits out of their column."""
+def _escape_cell(text: str) -> str:
+    """Escapes a cell; a flag at its end takes no width, so digits stay aligned."""
     return f'{escape(text[:-1])}<span class="mark">{FLAG}</span>' if text.endswith(FLAG) else escape(text)
 
 
 def breakable(name: str) -> str:
-    """A name that may be broken after its underscores, for narrow columns."""
+    """Escapes a name and allows line breaks after underscores, for narrow columns."""
     return escape(name).replace("_", "_<wbr>")
 
 
@@ -79,15 +81,15 @@ def scrolling(html: str) -> str:
 
 
 def image(svg: str, alt: str, caption: str = "", kind: str = "") -> str:
-    """A figure that holds its picture."""
+    """An HTML figure with the image inline."""
     data = base64.b64encode(svg.encode()).decode()
     below = f"<figcaption>{caption}</figcaption>" if caption else ""
-    picture = f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(alt)}">'
-    return f'<figure class="{kind}">{below}{picture}</figure>'
+    inline = f'<img src="data:image/svg+xml;base64,{data}" alt="{escape(alt)}">'
+    return f'<figure class="{kind}">{below}{inline}</figure>'
 
 
-def listed(names: list[str]) -> str:
-    """Names in a sentence, escaped: a, b and c."""
+def join_names(names: list[str]) -> str:
+    """Joins names as HTML: a, b and c."""
     names = [f"<b>{escape(name)}</b>" for name in names]
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]])) if names else ""
 
@@ -96,41 +98,41 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
-def legend(models: list[str], pens: dict[str, Any], bold: str | None) -> str:
-    """Models with the lines that stand for them."""
+def legend(models: list[str], styles: "dict[str, LineStyle]", bold: str | None) -> str:
+    """Legend of the charts' lines."""
     items = []
     for model in models:
-        pen, weight = pens[model], 4 if model == bold else 2
-        line = f'<i style="border-top:{weight}px {pen.dash} var(--{pen.variable})"></i>'
+        style, weight = styles[model], 4 if model == bold else 2
+        line = f'<i style="border-top:{weight}px {style.dash} var(--{style.variable})"></i>'
         items.append(f"<li>{line}{escape(model)}</li>")
     return f'<ul class="legend">{"".join(items)}</ul>'
 
 
 def heat_cell(score: float, row: pd.Series | None, dataset: str, model: str) -> str:
-    """A cell of the heat map: as strong at half as at twice the reference, and no stronger beyond."""
-    said = f"{dataset}, {model}"
+    """Cell of the heat map; its colour saturates at half and at twice the reference."""
+    title = f"{dataset}, {model}"
     if not math.isfinite(score):
-        return f'<td class="missing" title="{escape(said)}: no score">{MISSING}</td>'
+        return f'<td class="missing" title="{escape(title)}: no score">{MISSING}</td>'
     strength = min(abs(math.log2(score)), 1.0) if score > 0 else 1.0
     hue = "20 110 190" if score < 1 else "225 95 10"
     if row is not None:
-        said += f": sCRPS {row['scrps']:.4f}"
+        title += f": sCRPS {row['scrps']:.4f}"
         bounds = [row.get(f"scrps_{side}", math.nan) for side in ("lo", "hi")]
         if np.isfinite(np.array(bounds, float)).all():
-            said += f" (95 %: {bounds[0]:.4f} to {bounds[1]:.4f})"
-        said += f", {row['series']:,.0f} of {row['population']:,.0f} series"
-        said += ", committed result" if row["source"].startswith(COMMITTED) else ""
-    mark = FLAG if row is not None and row["seen"] == True else ""  # noqa: E712 (it may be a NumPy bool or missing)
+            title += f" (95 %: {bounds[0]:.4f} to {bounds[1]:.4f})"
+        title += f", {row['series']:,.0f} of {row['population']:,.0f} series"
+        title += ", bundled score" if row["source"].startswith(BUNDLED_SCORES) else ""
+    mark = FLAG if row is not None and row["trained_on"] == True else ""  # noqa: E712 (it may be a NumPy bool or missing)
     background = f"rgb({hue} / {0.68 * strength:.2f})"
-    return f'<td style="background:{background}" title="{escape(said)}">{hanging(f"{score:.2f}" + mark)}</td>'
+    return f'<td style="background:{background}" title="{escape(title)}">{_escape_cell(f"{score:.2f}" + mark)}</td>'
 
 
 def document(summary: str, sections: list[Section], theme: str) -> str:
-    """The page."""
+    """The whole page."""
     contents, body = [], []
     for i, section in enumerate(sections, start=1):
         contents.append(f'<li><a href="#s{i}">{escape(section.title)}</a></li>')
-        note = section.note if section.rich else escape(section.note)
+        note = section.note if section.note_is_html else escape(section.note)
         body.append(f'<section id="s{i}"><h2>{escape(section.title)}</h2><p>{note}</p>{section.body}</section>')
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

@@ -1,9 +1,8 @@
-"""What each remedy brings to a training step at the shipped size: `python -m benchmarks.remedies`.
+"""Effect of three options on the time of a training step at the shipped size: `python -m benchmarks.step_options`.
 
-Three remedies, each with and without: layers that skip empty slots (`point_capacity`, `query_capacity`), several steps in one
-call (`steps_per_dispatch`), so that memory is asked for once for all of them, and that memory in huge pages
-(`GLIBC_TUNABLES`, which counts when a process starts, so that there are two of them). The programs of a process take
-turns, and so do the processes.
+The options are layers that skip empty slots (`point_capacity`, `query_capacity`), several steps in one call
+(`steps_per_dispatch`), which allocates memory once for all of them, and huge pages (`GLIBC_TUNABLES`, which is read
+when a process starts, so there are two processes). Programs take turns, and so do processes.
 """
 
 import dataclasses
@@ -17,10 +16,9 @@ import jax
 import tyro
 
 from benchmarks import jax_training
-from benchmarks.forecasting import tell
 from benchmarks.table import layout, spread
+from benchmarks.timing import log, time_in_turns
 from benchmarks.training import draw
-from benchmarks.turns import take_turns
 from configs import small_fim
 from fimjax.training.parallel import use_cpu_devices
 
@@ -31,18 +29,18 @@ HUGE_PAGES = "glibc.malloc.hugetlb=1"
 
 @dataclasses.dataclass(frozen=True)
 class Arguments:
-    """Measure a training step with and without each remedy."""
+    """Measure a training step with and without each option."""
 
     repetitions: int = 5
-    """Turns of each program in a process."""
+    """Measured calls of each program in a process."""
     rounds: int = 2
-    """Turns of the processes."""
+    """Runs of each process."""
     worker: bool = False
-    """Measure in this very process, with whatever pages it has, and print JSON."""
+    """Measure in this process and print JSON."""
 
 
 def measure(repetitions: int) -> dict[str, list[float]]:
-    """Milliseconds of a step, by whether slots are packed and by the number of steps in a call."""
+    """Milliseconds per step, by packing and by the number of steps in a call."""
     config = small_fim.get_config()
     sample = draw(config, BATCH)
     programs = {}
@@ -50,14 +48,14 @@ def measure(repetitions: int) -> dict[str, list[float]]:
         for steps in (1, SEVERAL):
             program = jax_training.make_step(variant, sample, jax.devices(), steps)
             programs[f"{slots} {steps}"] = program.run, steps
-    return {name: [1e3 * x for x in times] for name, times in take_turns(programs, repetitions).items()}
+    return {name: [1e3 * x for x in times] for name, times in time_in_turns(programs, repetitions).items()}
 
 
 def in_process(huge: bool, repetitions: int, cache: str) -> dict[str, list[float]]:
-    """The same in a process of its own, with pages of one size or the other."""
+    """Measures in a new process, with or without huge pages."""
     environment = {name: value for name, value in os.environ.items() if name != "GLIBC_TUNABLES"}
     environment |= {"JAX_COMPILATION_CACHE_DIR": cache} | ({"GLIBC_TUNABLES": HUGE_PAGES} if huge else {})
-    command = [sys.executable, "-m", "benchmarks.remedies", "--worker", "--repetitions", str(repetitions)]
+    command = [sys.executable, "-m", "benchmarks.step_options", "--worker", "--repetitions", str(repetitions)]
     return json.loads(subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout)
 
 
@@ -73,9 +71,9 @@ def main() -> None:
             for huge in (False, True):
                 for name, times in in_process(huge, arguments.repetitions, cache).items():
                     found.setdefault((name, huge), []).extend(times)
-            tell(f"turn {turn + 1} of {arguments.rounds}")
+            log(f"turn {turn + 1} of {arguments.rounds}")
     rows = [[*name.split(), "huge" if huge else "4 KB", spread(times)] for (name, huge), times in sorted(found.items())]
-    print(layout(["slots", "steps a call", "pages", "ms a step"], rows))
+    print(layout(["slots", "steps per call", "pages", "ms per step"], rows))
 
 
 if __name__ == "__main__":

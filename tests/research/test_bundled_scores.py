@@ -8,9 +8,9 @@ from fimjax.evaluation.datasets.catalog import CATALOG
 from fimjax.evaluation.datasets.sampling import take_sample
 from fimjax.evaluation.forecasts import series_fingerprints
 from fimjax.evaluation.published import STATISTICAL, read_published, read_samples
-from fimjax.evaluation.report import agreement
 from fimjax.evaluation.scoring import METRICS
-from research.commit_figures import main, merge
+from research import agreement
+from research.bundled_scores import add_scores, merge
 from tests.evaluation.examples import make_dataset, write_dataset
 
 
@@ -19,11 +19,11 @@ def rows(*cells):
     return table.assign(series=9, population=9, seed=0)
 
 
-def test_a_new_row_takes_the_place_of_an_old_one(tmp_path):
+def test_a_new_row_replaces_an_old_one(tmp_path):
     target, new = tmp_path / "statistical.csv", tmp_path / "metrics.csv"
-    rows(("m3_yearly", "sicoum", 0.1, "here"), ("m1_yearly", "naive", 0.2, "here")).to_csv(target, index=False)
-    rows(("m3_yearly", "sicoum", 0.3, "here"), ("m3_yearly", "fim", 0.4, "here")).to_csv(new, index=False)
-    main([str(new)], target)
+    rows(("m3_yearly", "sicoum", 0.1, "measured"), ("m1_yearly", "naive", 0.2, "measured")).to_csv(target, index=False)
+    rows(("m3_yearly", "sicoum", 0.3, "measured"), ("m3_yearly", "fim", 0.4, "measured")).to_csv(new, index=False)
+    add_scores([new], target)
     found = pd.read_csv(target)
     assert list(zip(found["dataset"], found["model"], found["scrps"])) == [
         ("m1_yearly", "naive", 0.2),
@@ -31,34 +31,34 @@ def test_a_new_row_takes_the_place_of_an_old_one(tmp_path):
     ]
 
 
-def test_committed_figures_are_not_committed_again(tmp_path):
+def test_bundled_scores_are_not_added_again(tmp_path):
     new = tmp_path / "metrics.csv"
-    rows(("m3_yearly", "sicoum", 0.3, "committed"), ("m3_yearly", "naive", 0.1, "here")).to_csv(new, index=False)
-    main([str(new)], tmp_path / "statistical.csv")
+    rows(("m3_yearly", "sicoum", 0.3, "bundled"), ("m3_yearly", "naive", 0.1, "measured")).to_csv(new, index=False)
+    add_scores([new], tmp_path / "statistical.csv")
     assert list(pd.read_csv(tmp_path / "statistical.csv")["model"]) == ["naive"]
 
 
 def test_rows_are_in_the_order_of_the_catalog():
-    table = merge([rows(*[(d, m, 0.1, "here") for m in ("sicoum", "naive") for d in reversed(CATALOG)])])
+    table = merge([rows(*[(d, m, 0.1, "measured") for m in ("sicoum", "naive") for d in reversed(CATALOG)])])
     assert list(table["dataset"].unique()) == list(CATALOG) and list(table["model"][:2]) == ["naive", "sicoum"]
 
 
-def test_a_larger_sample_comes_first_and_its_series_are_noted(tmp_path, monkeypatch):
+def test_larger_samples_come_first_and_their_series_are_stored(tmp_path, monkeypatch):
     write_dataset(tmp_path, make_dataset("m4_yearly", series=30))
     monkeypatch.setenv("FIMJAX_DATA", str(tmp_path))
     new, target = tmp_path / "metrics.csv", tmp_path / "statistical.csv"
-    both = [rows(("m4_yearly", "sicoum", 0.1, "here")).assign(series=n, population=30) for n in (5, 8)]
+    both = [rows(("m4_yearly", "sicoum", 0.1, "measured")).assign(series=n, population=30) for n in (5, 8)]
     pd.concat(both).to_csv(new, index=False)
-    main([str(new)], target)
+    add_scores([new], target)
     assert list(pd.read_csv(target)["series"]) == [8, 5]
-    noted = json.loads((tmp_path / "samples.json").read_text())["m4_yearly"]
+    stored = json.loads((tmp_path / "samples.json").read_text())["m4_yearly"]
     dataset = make_dataset("m4_yearly", series=30)
-    assert set(noted) == set(series_fingerprints(take_sample(dataset, 8)))
-    assert set(noted[:5]) == set(series_fingerprints(take_sample(dataset, 5)))
+    assert set(stored) == set(series_fingerprints(take_sample(dataset, 8)))
+    assert set(stored[:5]) == set(series_fingerprints(take_sample(dataset, 5)))
 
 
 @pytest.mark.parametrize("name", CATALOG)
-def test_every_data_set_has_committed_figures_of_every_statistical_model(name):
+def test_every_data_set_has_bundled_scores_of_every_statistical_model(name):
     table = read_published(STATISTICAL)
     table = table[table["dataset"] == name].drop_duplicates("model").set_index("model")
     assert set(table.index) == {*SINGLE, *COMBINED}
@@ -72,7 +72,7 @@ def test_every_data_set_has_committed_figures_of_every_statistical_model(name):
         assert len(read_samples()[name]) >= table.loc[sampled, "series"].max()
 
 
-def test_the_agreement_is_printed_from_the_committed_figures(capsys):
+def test_agreement_of_the_bundled_scores_is_printed(capsys):
     agreement.main()
     printed = capsys.readouterr().out
     assert "| m1_quarterly | sicoum_narrow | 203 of 203 | 0.084 | 0.084 |" in printed

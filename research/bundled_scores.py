@@ -1,11 +1,11 @@
-"""Adds the statistical models' rows of evaluations to the figures that ship with fimjax.
+"""How do the scores of statistical models get into the package? This script adds rows of evaluations to them.
 
-`python -m research.commit_figures results/metrics.csv ...`: a row takes the place of an earlier one of the same model
-on as many series of the same data set.
+`python -m research.bundled_scores results/metrics.csv ...` takes the rows of statistical models. A row replaces an
+earlier one of the same model on as many series of the same data set.
 """
 
+import argparse
 import json
-import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from fimjax.evaluation.datasets.catalog import CATALOG
 from fimjax.evaluation.datasets.folder import load_dataset
 from fimjax.evaluation.datasets.sampling import sampling_order
 from fimjax.evaluation.forecasts import series_fingerprints
-from fimjax.evaluation.published import HERE, SAMPLES, STATISTICAL
+from fimjax.evaluation.published import MEASURED, SAMPLES, STATISTICAL
 from fimjax.files import replacing
 
 KEY = ["dataset", "model", "series"]
@@ -24,16 +24,16 @@ TEXT = {"data": str}
 
 
 def merge(tables: list[pd.DataFrame]) -> pd.DataFrame:
-    """The last row of each model on each sample of each data set, in the order of the catalog, large samples first."""
+    """Keeps the last row of each model on each sample, in the order of the catalog, large samples first."""
     rows = pd.concat(tables, ignore_index=True)
     rows = rows[rows["model"].isin((*SINGLE, *COMBINED))].drop_duplicates(KEY, keep="last")
-    places = {name: i for i, name in enumerate((*CATALOG, *SINGLE, *COMBINED))}
+    order = {name: i for i, name in enumerate((*CATALOG, *SINGLE, *COMBINED))}
     rows = rows.sort_values("series", ascending=False, kind="stable")
-    return rows.sort_values(KEY[:2], key=lambda column: column.map(places), kind="stable")
+    return rows.sort_values(KEY[:2], key=lambda column: column.map(order), kind="stable")
 
 
 def sampled_series(table: pd.DataFrame) -> dict[str, list[str]]:
-    """For each data set that was sampled, the fingerprints of the largest sample's series, in the order of sampling."""
+    """For each sampled data set, the fingerprints of the largest sample's series in sampling order."""
     samples = {}
     largest = table[table["series"] < table["population"]].groupby("dataset", sort=False)[["series", "seed"]].max()
     for name, size, seed in largest.itertuples():
@@ -43,10 +43,10 @@ def sampled_series(table: pd.DataFrame) -> dict[str, list[str]]:
     return samples
 
 
-def main(paths: list[str], target: Path) -> None:
-    """Merges the tables that evaluations wrote into `target`."""
+def add_scores(paths: list[Path], target: Path) -> None:
+    """Merges the metrics of evaluations into `target`; scores that were bundled before are skipped."""
     tables = [pd.read_csv(path, dtype=TEXT) for path in paths]
-    measured = [table[table["source"] == HERE] for table in tables]
+    measured = [table[table["source"] == MEASURED] for table in tables]
     earlier = [pd.read_csv(target, dtype=TEXT)] if target.is_file() else []
     table = merge([*earlier, *measured])
     samples = json.dumps(sampled_series(table), indent=0)
@@ -57,8 +57,14 @@ def main(paths: list[str], target: Path) -> None:
             scratch.write_text(samples)
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("metrics", type=Path, nargs="+", help="metrics.csv of evaluations")
+    default = Path(str(files("fimjax.evaluation.published") / STATISTICAL))
+    parser.add_argument("--target", type=Path, default=default, help="file of the scores (default: the bundled ones)")
+    arguments = parser.parse_args()
+    add_scores(arguments.metrics, arguments.target)
+
+
 if __name__ == "__main__":
-    name = STATISTICAL
-    if sys.argv[1:2] == ["--as"]:
-        name, sys.argv[1:] = sys.argv[2], sys.argv[3:]
-    main(sys.argv[1:], Path(str(files("fimjax.evaluation.published") / name)))
+    main()

@@ -1,4 +1,4 @@
-"""The benchmark's series are like M4's, its memory probe sees what is taken, and its tables tell what was found."""
+"""The benchmark's series resemble M4, memory is measured, and tables show the results."""
 
 import json
 import subprocess
@@ -57,7 +57,7 @@ def test_speed_counts_frequencies_by_their_share_in_m4():
     assert 7.0 < series_per_second(slow_weeks, 6) < 10.0
 
 
-def test_memory_probe_sees_what_is_taken_and_forgets_the_peak():
+def test_resident_memory_and_its_peak():
     before = resident()
     block = np.ones(100 * MEGABYTE, np.uint8)
     assert resident() - before == pytest.approx(block.nbytes, abs=20 * MEGABYTE)
@@ -67,20 +67,20 @@ def test_memory_probe_sees_what_is_taken_and_forgets_the_peak():
     assert peak() < before + 20 * MEGABYTE
 
 
-def test_worker_answers_and_keeps_noise_apart():
+def test_a_measured_process_keeps_library_output_apart():
     task = json.dumps({"task": "speed", "name": "noisy", "series": 6, "jobs": 1})
     code = (
-        "import benchmarks.worker as w, numpy as np\n"
+        "import benchmarks.tasks as t, numpy as np\n"
         "def load(name, jobs): print('noise'); return lambda frame, group: np.zeros((1, group.horizon, 5))\n"
-        "w.cached_load = load\n"
-        "w.main()\n"
+        "t.cached_load = load\n"
+        "t.main()\n"
     )
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, input=task, capture_output=True, text=True, cwd=ROOT, check=True)
     assert set(json.loads(done.stdout)) == set(BY_NAME) and "noise" in done.stderr
 
 
-def test_tables_tell_figures_and_what_is_missing():
+def test_tables_show_results_and_missing_packages():
     memory = {"peak": 900 * MEGABYTE, "input": 100 * MEGABYTE, "output": 50 * MEGABYTE, "rest": 750 * MEGABYTE}
     fimjax = {
         "note": "weights: bundled",
@@ -90,8 +90,8 @@ def test_tables_tell_figures_and_what_is_missing():
     }
     auto_ets = fimjax | {"memory": {"1000": memory, "100000": {"left_out": "left out: about 9,900 s"}}}
     machine = {"cores": 2, "processor": "abacus", "load": "0.1 0.1 0.1", "versions": {"jax": "0.10.2"}}
-    contenders = {"fimjax": fimjax, "auto_ets": auto_ets, "chronos_bolt": {"missing": True}}
-    text = tables({"machine": machine, "contenders": contenders})
+    models = {"fimjax": fimjax, "auto_ets": auto_ets, "chronos_bolt": {"missing": True}}
+    text = tables({"machine": machine, "models": models})
     for part in ("abacus", "jax 0.10.2", "6.00 (5.00 to 9.00)", "2.50 (2.00 to 3.00)", "2,000.0 (2,000.0 to 2,000.0)",
                  "1.50", "left out: about 9,900 s", "fimjax: weights: bundled"):  # fmt: skip
         assert part in text

@@ -1,4 +1,4 @@
-"""fimjax and its peers, each as a function from a frame to forecasts. Imports none of them before it is asked to."""
+"""fimjax and its peers, each as a function from a frame to forecasts; each is imported only when it is loaded."""
 
 import importlib.util
 import os
@@ -12,11 +12,11 @@ import pandas as pd
 from benchmarks.series import Group
 
 Forecast = Callable[[pd.DataFrame, Group], Any]
-"""Forecasts a long frame; answers with a frame or an array."""
+"""Forecasts a long frame; returns a frame or an array."""
 
 LEVEL = [80, 95]
 QUANTILES = [0.025, 0.1, 0.5, 0.9, 0.975]
-"""The median and the ends of the intervals."""
+"""The median and the bounds of the intervals."""
 
 CHRONOS_BATCH = 256
 CHRONOS_PARAMETERS = 8_650_000
@@ -52,16 +52,17 @@ NEEDS = {"fimjax": ("fimjax",), "auto_ets": ("statsforecast",), "chronos_bolt": 
 
 
 def is_installed(name: str) -> bool:
-    """Whether a contender's packages can be found; they are not imported."""
+    """Whether the packages of a model are installed; they are not imported."""
     return all(importlib.util.find_spec(package) is not None for package in NEEDS[name])
 
 
 def load(name: str, model: str | None = None, jobs: int = 1) -> Forecast:
-    """Imports a contender and makes it ready.
+    """Imports a model and makes it ready.
 
     Args:
-        model: of fimjax, what `Forecaster.from_pretrained` reads; None for the bundled weights.
-        jobs: of AutoETS, the processes that fit, -1 for one a core.
+        name: a key of LABELS.
+        model: source of fimjax's weights for `Forecaster.from_pretrained`; None for the bundled weights.
+        jobs: number of processes for AutoETS; -1 for one a core.
     """
     if name == "fimjax":
         return load_fimjax(model)
@@ -95,14 +96,14 @@ def load_auto_ets(jobs: int) -> Forecast:
 
 
 def load_chronos_bolt() -> Forecast:
-    """In eager float32 on every core, as its pipeline comes; from a frame to an array, which is less than a frame."""
+    """Chronos-Bolt-tiny in eager float32 on every core, as its pipeline comes; it returns an array, not a frame."""
     import logging
 
     import torch
     from chronos.chronos_bolt import ChronosBoltModelForForecasting, ChronosBoltPipeline
     from transformers import T5Config
 
-    logging.getLogger("chronos").setLevel(logging.ERROR)  # of quantiles beyond those that it was trained on
+    logging.getLogger("chronos").setLevel(logging.ERROR)  # it warns about quantiles beyond those of its training
     torch.set_num_threads(len(os.sched_getaffinity(0)))
     model = ChronosBoltModelForForecasting(T5Config(**CHRONOS_BOLT_TINY)).eval()
     parameters = sum(x.numel() for x in model.parameters())
@@ -110,15 +111,15 @@ def load_chronos_bolt() -> Forecast:
         raise RuntimeError(f"Chronos-Bolt-tiny has about {CHRONOS_PARAMETERS:,} parameters, not {parameters:,}")
     pipeline = ChronosBoltPipeline(model)
 
-    def forecast(frame: pd.DataFrame, group: Group) -> np.ndarray:  # [N, h, L]
+    def forecast(frame: pd.DataFrame, group: Group) -> np.ndarray:  # [B, h, L]
         ids = frame["unique_id"].to_numpy()
         cuts = np.flatnonzero(ids[1:] != ids[:-1]) + 1
         series = [torch.from_numpy(y.copy()) for y in np.split(frame["y"].to_numpy(np.float32), cuts)]
-        answers = []
+        parts = []
         for first in range(0, len(series), CHRONOS_BATCH):
             batch = series[first : first + CHRONOS_BATCH]
             quantiles, _ = pipeline.predict_quantiles(batch, prediction_length=group.horizon, quantile_levels=QUANTILES)
-            answers.append(quantiles.numpy())
-        return np.concatenate(answers)
+            parts.append(quantiles.numpy())
+        return np.concatenate(parts)
 
     return forecast

@@ -1,4 +1,4 @@
-"""The figures that the report shows, worked out from the benchmark's table and from forecasts."""
+"""The numbers behind the report's charts, computed from metrics and forecasts."""
 
 import numpy as np
 import pandas as pd
@@ -8,14 +8,14 @@ from fimjax.evaluation.forecasts import INTERVALS, LEVELS, Forecasts
 from fimjax.evaluation.metrics import SCORED, scrps
 
 REFERENCES = ("sicoum", "seasonal_naive")
-"""The models that others are compared with: the first one that has a score."""
+"""Reference models; the first one with a score is used."""
 
 
 def relative_scores(metrics: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
-    """sCRPS relative to the reference's on the same data set.
+    """sCRPS relative to the reference model's on the same data set.
 
     Returns:
-        Scores, a row a data set and a column a model; the reference of each data set, "" where it is the best model.
+        Scores, with a row a data set and a column a model; the reference of each data set, "" for the best model.
     """
     scores = metrics.pivot(index="dataset", columns="model", values="scrps").astype(float)
     scores = scores.reindex(index=metrics["dataset"].unique(), columns=metrics["model"].unique())
@@ -29,12 +29,12 @@ def relative_scores(metrics: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def common_scores(relative: pd.DataFrame) -> pd.DataFrame:
-    """The data sets on which every model has a score, of the models that have any."""
+    """Drops models without any score, then data sets that lack a score of some model."""
     return relative.dropna(axis=1, how="all").dropna()
 
 
 def seconds_per_thousand(metrics: pd.DataFrame, datasets: pd.Index) -> pd.Series:
-    """Processor seconds for 1000 series of these data sets; only for models timed on all of them."""
+    """Processor seconds per 1000 series of these data sets, for models that were timed on all of them."""
     timed = metrics[metrics["dataset"].isin(datasets) & (metrics["cpu_seconds"] > 0)]
     sums = timed.groupby("model", sort=False)[["cpu_seconds", "series"]].sum()
     counts = timed.groupby("model", sort=False).size()
@@ -42,7 +42,7 @@ def seconds_per_thousand(metrics: pd.DataFrame, datasets: pd.Index) -> pd.Series
 
 
 def mean_coverages(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Coverage over data sets, weighted by their series: a row a model, a column an interval."""
+    """Mean coverage over data sets, weighted by series: a row a model, a column an interval."""
     rows = {}
     for model, group in metrics.groupby("model", sort=False):
         found = group[[f"coverage_{interval}" for interval in INTERVALS]].to_numpy(float)
@@ -53,13 +53,13 @@ def mean_coverages(metrics: pd.DataFrame) -> pd.DataFrame:
 
 
 def step_errors(dataset: Dataset, forecasts: Forecasts, scales: np.ndarray) -> np.ndarray:
-    """mean over series of |y - f| / naive_scale at each step [h]; series of scale 0 are left out."""
+    """mean over series of |y - f| / naive_scale at each step [h]; series with scale 0 are left out."""
     defined = scales > 0
     errors = np.abs(dataset.future - forecasts.point)[defined] / scales[defined, None]
     return errors.mean(axis=0) if defined.any() else np.full(dataset.future.shape[1], np.nan)
 
 
 def series_scores(dataset: Dataset, forecasts: Forecasts, scales: np.ndarray) -> np.ndarray:
-    """mean over steps and levels of 2 rho_p(y, q_p) / naive_scale of each series [N]; NaN where the scale is 0."""
+    """mean over steps and levels of 2 rho_p(y, q_p) / naive_scale of each series [B]; NaN where the scale is 0."""
     losses = scrps(dataset.future, forecasts.quantiles[..., SCORED], tuple(LEVELS[i] for i in SCORED)).numerator
     return np.where(scales > 0, losses / dataset.future.shape[1] / np.where(scales > 0, scales, 1), np.nan)

@@ -1,4 +1,4 @@
-"""What a machine can do at most, and how much of it a program asks for."""
+"""Floating-point operations of a program, and the peak speed and bandwidth of the machine."""
 
 import math
 import time
@@ -10,14 +10,14 @@ import jax.numpy as jnp
 from jax.extend import core
 
 SIDE = 2_048
-"""Matrices of this side show the peak of products: large enough to be bound by arithmetic alone."""
+"""Side of the matrices for the peak: products this large are limited by arithmetic only."""
 
 COPIED = 2**26
-"""Numbers in an array that no cache holds."""
+"""Size of an array that no processor cache holds."""
 
 
-def product_flops(function: Callable, *inputs: Any) -> float:
-    """Floating-point operations in the products of matrices of a function; element-wise work is not counted."""
+def matmul_flops(function: Callable, *inputs: Any) -> float:
+    """Floating-point operations of a function's matrix products; element-wise operations are not counted."""
     return sum(_flops(jax.make_jaxpr(function)(*inputs).jaxpr))
 
 
@@ -33,7 +33,7 @@ def _flops(jaxpr: Any) -> Iterator[float]:
 
 
 def _inner(params: dict[str, Any]) -> Iterator[Any]:
-    """The programs that an equation holds: loops (counted once, if nobody knows how often they run), calls."""
+    """The programs inside an equation: calls and loops (counted once if their length is unknown)."""
     for value in params.values():
         for item in value if isinstance(value, tuple | list) else [value]:
             if isinstance(item, core.ClosedJaxpr):
@@ -43,7 +43,7 @@ def _inner(params: dict[str, Any]) -> Iterator[Any]:
 
 
 def make_peak() -> tuple[Callable[[], Any], float]:
-    """A product of large matrices on every device at once, and its floating-point operations."""
+    """A product of large matrices on every device, and its floating-point operations."""
     devices = jax.local_device_count()
     x = jax.pmap(lambda key: jax.random.normal(key, (SIDE, SIDE)))(jax.random.split(jax.random.key(0), devices))
     multiply = jax.pmap(lambda x: x @ x)
@@ -51,7 +51,7 @@ def make_peak() -> tuple[Callable[[], Any], float]:
 
 
 def copy_bandwidth() -> float:
-    """Bytes a second that one device reads and writes when it adds to an array, in place."""
+    """Bytes per second that one device reads and writes when it adds to an array in place."""
     add = jax.jit(lambda x: jax.lax.fori_loop(0, 8, lambda _, x: x + 1, x), donate_argnums=0)
     x = jax.block_until_ready(add(jnp.zeros(COPIED)))
     start = time.perf_counter()
