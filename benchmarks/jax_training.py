@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 
 from benchmarks.flops import matmul_flops
-from fimjax.config import Config, FIMConfig
-from fimjax.models import build_model, init_params
+from fimjax.config import Config
+from fimjax.models import build_model, forecasts, init_params
 from fimjax.prior.sampler import Sample
-from fimjax.training.loop import compute_as
-from fimjax.training.losses import fold_windows, interpolate, points_and_questions, target_window
+from fimjax.training.loop import compute_options
+from fimjax.training.losses import fold_windows, interpolate, packed_slots, target_window
 from fimjax.training.microbatching import assign_microbatches, pack_windows
 from fimjax.training.parallel import AXIS, replicate
-from fimjax.training.step import TrainState, init_state, make_total_gradient, make_update, mean_over_devices
+from fimjax.training.step import TrainState, TrainStep, init_state
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,11 +42,12 @@ def split_batch(sample: Sample, devices: int) -> Sample:
 
 def make_step(config: Config, sample: Sample, devices: Sequence[jax.Device], repeated: int) -> Program:
     """Loss, gradient, clipping, optimiser and running average on one batch, `repeated` times per call."""
-    model = build_model(config.model, compute_as(config.training))
-    total_gradient, update = make_total_gradient(config, model), make_update(config)
+    model = build_model(config.model, config.windows.count, compute_options(config.training))
+    groups = len(sample.season) // len(devices) // config.prior.group_size
+    train_step = TrainStep(config, model, groups, AXIS)
 
     def step(state: TrainState, sample: Sample) -> TrainState:
-        return update(state, *mean_over_devices(*total_gradient(state.params, sample), AXIS))[0]
+        return train_step.update(state, *train_step.batch_gradient(state.params, sample))[0]
 
     def steps(state: TrainState, sample: Sample) -> TrainState:
         return jax.lax.fori_loop(0, repeated, lambda _, state: step(state, sample), state)
@@ -55,7 +56,7 @@ def make_step(config: Config, sample: Sample, devices: Sequence[jax.Device], rep
     states, samples = [replicate(init_state(config, params), devices)], split_batch(sample, len(devices))
     compiled = jax.pmap(steps, axis_name=AXIS, devices=devices, donate_argnums=0).lower(states[0], samples).compile()
     one = jax.tree.map(lambda x: x[0], samples)
-    flops = len(samples.season) * matmul_flops(total_gradient, params, one)
+    flops = len(samples.season) * matmul_flops(train_step.total_gradient, params, one)
 
     def run() -> None:
         states.append(jax.block_until_ready(compiled(states.pop(), samples)))
@@ -65,19 +66,19 @@ def make_step(config: Config, sample: Sample, devices: Sequence[jax.Device], rep
 
 def make_forward(config: Config, sample: Sample, devices: Sequence[jax.Device]) -> Program:
     """The model's output for the target window (FIM) or for all windows (FIM-l)."""
-    model = build_model(config.model, compute_as(config.training))
+    model = build_model(config.model, config.windows.count, compute_options(config.training))
     training = config.training
 
     def forward(params: Any, sample: Sample) -> jax.Array:
-        points, asked = points_and_questions(model, sample)
+        points, queried = packed_slots(model, sample)
         packing = pack_windows(points, training.point_capacity)
-        if isinstance(config.model, FIMConfig):
-            forecast = model.apply({"params": params}, sample.past(), packing, method="encode")
-            return model.apply({"params": params}, forecast, target_window(sample)[0], method="decode")
-        return interpolate(model, params, fold_windows(sample), packing, pack_windows(asked, training.query_capacity))
+        if forecasts(config.model):
+            encoded = model.apply({"params": params}, sample.past(), packing, method="encode")
+            return model.apply({"params": params}, encoded, target_window(sample)[0], method="decode")
+        return interpolate(model, params, fold_windows(sample), packing, pack_windows(queried, training.query_capacity))
 
-    masks = zip(points_and_questions(model, sample), (training.point_capacity, training.query_capacity))
-    if jnp.max(assign_microbatches([(mask, room) for mask, room in masks if mask is not None])) > 0:
+    masks = zip(packed_slots(model, sample), (training.point_capacity, training.query_capacity))
+    if jnp.max(assign_microbatches([(mask, share) for mask, share in masks if mask is not None])) > 0:
         raise ValueError("the batch has more points than the capacity: a forward pass would leave some out")
     params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
     copies, samples = replicate(params, devices), split_batch(sample, len(devices))

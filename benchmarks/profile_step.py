@@ -21,7 +21,7 @@ from configs import small_fim
 from fimjax.config import Config
 from fimjax.models import build_model, init_params
 from fimjax.prior.sampler import Sample
-from fimjax.training.step import make_total_gradient
+from fimjax.training.step import TrainStep
 
 REPEATED = 8
 DENSE, INSIDE, REDUCTIONS, MOVES, REST = (
@@ -45,7 +45,7 @@ def kind_of(operation: str) -> str:
     """Classifies an operation of the compiled program by its text."""
     name = (re.findall(r'op_name="([^"]*)"', operation) or [""])[-1]
     last = name.rsplit("/", 1)[-1]
-    if " dot(" in operation or "dot_general" in last or "__ynn_fusion" in operation and "reduce" not in last:
+    if " dot(" in operation or "dot_general" in last or ("__ynn_fusion" in operation and "reduce" not in last):
         return INSIDE if re.search(r"bn[qt][dt],bn", name) else DENSE
     if "reduce" in last or " reduce(" in operation:
         return REDUCTIONS
@@ -56,9 +56,9 @@ def kind_of(operation: str) -> str:
 
 def profile(config: Config, sample: Sample) -> tuple[dict[str, float], float]:
     """Milliseconds of a gradient by kind of operation, and XLA's estimate of the gigabytes that it moves."""
-    model = build_model(config.model)
+    model = build_model(config.model, config.windows.count)
     params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
-    gradient = make_total_gradient(config, model)
+    gradient = TrainStep(config, model, groups=1).total_gradient
 
     def several(params: Any, sample: Sample) -> Any:
         # Several per call, as in training, because the first one allocates the memory.

@@ -30,7 +30,7 @@ from benchmarks.kernel_synth import lean_sampler, published_sampler
 from benchmarks.table import MISSING, layout, spread
 from benchmarks.timing import describe_machine, log
 from configs.small_fim import get_config
-from fimjax.config import PriorConfig, PriorWeights
+from fimjax.config import PriorConfig, PriorWeights, WindowConfig
 from fimjax.prior.families import FAMILIES
 from fimjax.prior.sampler import Sample, sample_groups
 from fimjax.training.parallel import use_cpu_devices
@@ -102,15 +102,10 @@ class Throughput:
     """Series per second of each repetition."""
 
 
-def with_points(config: PriorConfig, points: int) -> PriorConfig:
-    """The prior with series of this many points and no missing ones."""
-    return dataclasses.replace(
-        config,
-        windows=points // WINDOW_STEPS,
-        slots=WINDOW_STEPS,
-        min_window_steps=WINDOW_STEPS,
-        max_window_steps=WINDOW_STEPS,
-        short_history=0.0,
+def windows_of(points: int) -> WindowConfig:
+    """Windows that hold series of this many points."""
+    return WindowConfig(
+        count=points // WINDOW_STEPS, slots=WINDOW_STEPS, min_steps=WINDOW_STEPS, max_steps=WINDOW_STEPS, min_history=3
     )
 
 
@@ -119,30 +114,31 @@ def only(config: PriorConfig, *families: str) -> PriorConfig:
     return dataclasses.replace(config, weights=PriorWeights(**{name: float(name in families) for name in FAMILIES}))
 
 
-def on_one_device(config: PriorConfig, series: int) -> Draw:
+def on_one_device(config: PriorConfig, windows: WindowConfig, series: int) -> Draw:
     groups, key = series // config.group_size, jax.random.key(0)
-    draw = jax.jit(lambda first: sample_groups(key, first, groups, config))
+    draw = jax.jit(lambda first: sample_groups(key, first, groups, config, windows))
     return lambda call: jax.block_until_ready(draw(call * groups))
 
 
-def on_all_devices(config: PriorConfig, series: int) -> Draw:
+def on_all_devices(config: PriorConfig, windows: WindowConfig, series: int) -> Draw:
     groups, key = series // config.group_size // jax.device_count(), jax.random.key(0)
-    draw = jax.pmap(lambda first: sample_groups(key, first, groups, config))
+    draw = jax.pmap(lambda first: sample_groups(key, first, groups, config, windows))
     firsts = np.arange(jax.device_count()) * groups
     return lambda call: jax.block_until_ready(draw(call * jax.device_count() * groups + firsts))
 
 
 def our_samplers(arguments: Arguments) -> Iterator[Sampler]:
     """Each family alone, then the mix."""
-    mix, devices = with_points(get_config().prior, arguments.points), jax.device_count()
+    mix = dataclasses.replace(get_config().prior, short_history=0.0)
+    windows, devices = windows_of(arguments.points), jax.device_count()
     for family, batch in itertools.product(FAMILIES, arguments.batches):
-        yield Sampler(family, "one device", batch, on_one_device(only(mix, family), batch))
+        yield Sampler(family, "one device", batch, on_one_device(only(mix, family), windows, batch))
     mix = only(mix, *QUICK_MIX) if arguments.quick else mix
     for batch in arguments.batches:
-        yield Sampler(MIX, "one device", batch, on_one_device(mix, batch))
+        yield Sampler(MIX, "one device", batch, on_one_device(mix, windows, batch))
     for batch in arguments.batches:
         if devices > 1 and batch % (devices * mix.group_size) == 0:
-            yield Sampler(MIX, f"{devices} devices", batch, on_all_devices(mix, batch))
+            yield Sampler(MIX, f"{devices} devices", batch, on_all_devices(mix, windows, batch))
 
 
 def peer_samplers(arguments: Arguments, processes: int) -> Iterator[Sampler]:

@@ -58,13 +58,12 @@ def resize(sample: Sample, axis: int, length: int) -> Sample:
 
 
 def with_windows(config: Config, windows: int) -> Config:
-    model, prior = (dataclasses.replace(part, windows=windows) for part in (config.model, config.prior))
-    return dataclasses.replace(config, model=model, prior=prior)
+    return dataclasses.replace(config, windows=dataclasses.replace(config.windows, count=windows))
 
 
 def make_forward(config: Config, sample: Sample, times: int) -> Callable[[], Any]:
     """A forward pass of a batch with this many query times in the target window, on all devices."""
-    model = build_model(config.model)
+    model = build_model(config.model, config.windows.count)
     params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
     samples = jax_training.split_batch(sample, jax.device_count())
 

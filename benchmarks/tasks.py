@@ -84,7 +84,7 @@ def model(folder: str) -> str | None:
     if DEFAULT in bundled():
         return None
     config = get_config()
-    params = jax.jit(lambda: init_params(build_model(config.model), jax.random.key(0)))()
+    params = jax.jit(lambda: init_params(build_model(config.model, config.windows.count), jax.random.key(0)))()
     Forecaster(config, params).save_pretrained(folder)
     return folder
 

@@ -14,11 +14,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from fimjax.config import FIMConfig, FIMLocalConfig, ModelConfig
+from fimjax.config import ModelConfig, ReportFIMConfig, ReportFIMLocalConfig
 from fimjax.config.checks import require
 
 LayerNorm = functools.partial(nn.LayerNorm, eps=1e-6)  # Flax's epsilon
-NARROWEST_WINDOW = 1e-3  # as in fimjax.models
+MIN_WINDOW_RANGE = 1e-3  # as in fimjax.models
 STATISTICS, CLIP = 9, 10.0  # as in fimjax.nn.statistics
 
 
@@ -222,9 +222,8 @@ def apply_quantile_head(raw: Tensor, levels: tuple[float, ...]) -> Tensor:
 class FIMLocal(nn.Module):
     """FIM-l, the interpolator of the lab report."""
 
-    def __init__(self, config: FIMLocalConfig):
+    def __init__(self, config: ReportFIMLocalConfig):
         super().__init__()
-        require(config.norm_first, "norm_first: the PyTorch models have their LayerNorms before the blocks")
         self.config = c = config
         width = c.width
         self.value_embedding, self.time_embedding = nn.Linear(1, width), nn.Linear(1, width)
@@ -259,14 +258,13 @@ class FIMLocal(nn.Module):
 class FIM(nn.Module):
     """FIM, the forecaster of the lab report."""
 
-    def __init__(self, config: FIMConfig):
+    def __init__(self, config: ReportFIMConfig):
         super().__init__()
-        require(config.norm_first, "norm_first: the PyTorch models have their LayerNorms before the blocks")
         for name in ("positional_encoding", "learned_scale", "similarity_weight"):
             require(not getattr(config, name), f"{name}: the PyTorch models do not have it")
         self.config = c = config
         width = c.local.width
-        self.local = FIMLocal(c.local).requires_grad_(not c.freeze_local)
+        self.local = FIMLocal(c.local).requires_grad_(False)
         self.scale_embedding = nn.Linear(STATISTICS, width)
         self.window_encoder = TransformerEncoder(2 * width, c.layers, c.heads, c.feedforward)
         self.summary = SummaryAttention(2 * width, c.heads)
@@ -283,8 +281,8 @@ class FIM(nn.Module):
         values = value_map.normalise(past.values).masked_fill(~past.mask, 0.0)
         times = past.time_map().normalise(past.times).masked_fill(~past.mask, 0.0)
         spans, periods = fit_range(values, past.mask), fit_range(times, past.mask)
-        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.config.freeze_local):
-            wide = Affine(spans.shift, spans.scale.clamp(min=NARROWEST_WINDOW))
+        with torch.no_grad():  # FIM-l is frozen
+            wide = Affine(spans.shift, spans.scale.clamp(min=MIN_WINDOW_RANGE))
             windows = self.local.encode(values, times, past.mask, wide, periods).unflatten(0, past.mask.shape[:2])
         statistics = window_statistics(values, times, past.mask, spans, periods)
         observed = past.mask.any(-1)
@@ -295,4 +293,4 @@ class FIM(nn.Module):
 
 def build_model(config: ModelConfig) -> FIMLocal | FIM:
     """Builds the module of a config."""
-    return FIM(config) if isinstance(config, FIMConfig) else FIMLocal(config)
+    return FIM(config) if isinstance(config, ReportFIMConfig) else FIMLocal(config)

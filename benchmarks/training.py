@@ -30,7 +30,7 @@ from benchmarks.table import MISSING, layout, spread
 from benchmarks.timing import describe_machine, log, time_in_turns
 from configs import paper_fim, paper_fim_local, small_fim
 from fimjax.config import Config
-from fimjax.models import build_model, count_params, init_params
+from fimjax.models import build_model, count_params, param_shapes
 from fimjax.prior.sampler import sample_groups
 from fimjax.training.parallel import use_cpu_devices
 from research.recipes import frozen_fim
@@ -92,10 +92,8 @@ def sizes(arguments: Arguments) -> Iterator[tuple[str, Config, int]]:
     if arguments.quick:
         return
     yield SHIPPED, small_fim.get_config(), arguments.small_batch
-    paper = paper_fim.get_config()
-    everything = dataclasses.replace(paper, model=dataclasses.replace(paper.model, freeze_local=False))
-    named = {"FIM-l, paper": paper_fim_local.get_config(), "FIM, FIM-l frozen, paper": paper}
-    for name, config in {**named, "FIM, FIM-l trained, paper": everything}.items():
+    named = {"FIM-l, paper": paper_fim_local.get_config(), "FIM, FIM-l frozen, paper": paper_fim.get_config()}
+    for name, config in named.items():
         yield name, _float32(config), arguments.paper_batch
 
 
@@ -106,7 +104,7 @@ def _float32(config: Config) -> Config:
 def draw(config: Config, series: int) -> Any:
     """Draws a batch from the prior."""
     groups = -(-series // config.prior.group_size)
-    sample = jax.jit(lambda key: sample_groups(key, 0, groups, config.prior))(jax.random.key(1))
+    sample = jax.jit(lambda key: sample_groups(key, 0, groups, config.prior, config.windows))(jax.random.key(1))
     return jax.tree.map(lambda x: x[:series], sample)
 
 
@@ -135,8 +133,7 @@ def peer_programs(size: str, config: Config, sample: Any, compile: bool) -> Iter
     """Prepares PyTorch's programs and checks that their models have as many parameters as fimjax's."""
     from benchmarks import torch_training
 
-    model = build_model(config.model)
-    expected = count_params(jax.eval_shape(lambda key: init_params(model, key), jax.random.key(0)))
+    expected = count_params(param_shapes(build_model(config.model, config.windows.count)))
     batch = torch_training.to_torch(jax.device_get(sample))
     for compiled in (False, True) if compile else (False,):
         name = COMPILED if compiled else EAGER
@@ -157,7 +154,7 @@ def sampler(size: str, config: Config, series: int) -> Timed:
     """Draws one step's batch on all devices."""
     devices = jax.local_device_count()
     groups = max(1, series // (config.prior.group_size * devices))
-    sample = jax.pmap(lambda key: sample_groups(key, 0, groups, config.prior))
+    sample = jax.pmap(lambda key: sample_groups(key, 0, groups, config.prior, config.windows))
     keys = jax.random.split(jax.random.key(0), devices)
     run = lambda: jax.block_until_ready(sample(keys))
     run()

@@ -31,13 +31,10 @@ import jax
 import numpy as np
 
 from fimjax.checkpoints.pretrained import DEFAULT, load_pretrained, save_pretrained
-from fimjax.checkpoints.runs import load_params
-from fimjax.config import Config
-from fimjax.errors import ConfigError
+from fimjax.checkpoints.runs import load_run
+from fimjax.config import Config, differing_keys
 from fimjax.files import replacing
-from fimjax.models import model_name
-from fimjax.training.init import fitted
-from fimjax.training.losses import Params
+from fimjax.models import Params, model_name
 from fimjax.training.metrics import METRICS_FILE
 
 WEIGHTS = Path(__file__).parents[1] / "fimjax" / "weights"
@@ -67,7 +64,7 @@ def bundle(
         parents: runs or weights that the run started from.
         average_with: one more parent, whose parameters are averaged with the run's.
     """
-    config, params = load_params(run, which)
+    config, params = load_run(run, which)
     if average_with is not None:
         params = _average(params, average_with, config)
         parents = (average_with, *parents)
@@ -124,7 +121,7 @@ def read_lineage(about: dict[str, Any]) -> tuple[list[Stage], dict[int, float]]:
 def _read_parent(parent: Path, which: Which) -> tuple[list[Stage], list[Line], dict[int, float]]:
     """Lineage, log and shares of a run or of weights."""
     if (parent / METRICS_FILE).exists():
-        config, lines = load_params(parent, which)[0], _read_lines(parent / METRICS_FILE)
+        config, lines = load_run(parent, which)[0], _read_lines(parent / METRICS_FILE)
         stage = {"stage": 1, "model": model_name(config.model), "parents": [], **_facts(config, lines, which)}
         return [stage], [{"stage": 1, **line} for line in lines], {1: 1.0}
     lineage, shares = read_lineage(load_pretrained(parent)[2])
@@ -156,12 +153,11 @@ def _join(
 
 
 def _average(params: Params, other: Path, config: Config) -> Params:
-    """The mean of two sets of parameters of one model; the other one may have had fewer features."""
+    """The mean of two sets of parameters of one model."""
     earlier, others, _ = load_pretrained(other)
-    try:
-        others = fitted(others, earlier.model, config.model)
-    except ConfigError as error:
-        raise SystemExit(f"{other}: its parameters cannot be averaged with the run's: {error}") from error
+    differences = differing_keys(earlier.model, config.model, "model.")
+    if differences:
+        raise SystemExit(f"{other}: its parameters cannot be averaged with the run's: {'; '.join(differences)}")
     return jax.tree.map(lambda a, b: (np.asarray(a) + np.asarray(b)) / 2, params, others)
 
 

@@ -17,7 +17,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import numpy as np
@@ -31,10 +31,10 @@ from fimjax.evaluation.datasets.folder import load_dataset
 from fimjax.evaluation.datasets.sampling import take_sample
 from fimjax.forecaster import Forecaster
 from fimjax.inference.quantiles import interpolate_quantiles
-from fimjax.models import build_model
+from fimjax.models import Params, build_model
 from fimjax.nn.quantile_head import median_index
 from fimjax.prior.sampler import sample_groups
-from fimjax.training.losses import WINDOW_CLIP, Params, fold_windows, interpolate
+from fimjax.training.losses import WINDOW_CLIP, FoldedWindows, fold_windows, interpolate
 from fimjax.training.step import stream_key
 from research.interpolators import INTERPOLATORS
 
@@ -74,11 +74,11 @@ class Window(NamedTuple):
 @functools.partial(jax.jit, static_argnums=0)
 def _interpolate_group(
     config: Config, params: Params, key: jax.Array, group: jax.Array
-) -> tuple[dict[str, Any], jax.Array]:
+) -> tuple[FoldedWindows, jax.Array]:
     """Context windows of a group of series, fields [B * W, T], and FIM-l's quantiles at all slots [B * W, T, L]."""
-    sample = sample_groups(key, group, 1, config.prior)
+    sample = sample_groups(key, group, 1, config.prior, config.windows)
     folded = fold_windows(sample.replace(**{name: getattr(sample, name)[:, :-1] for name in FIELDS}))
-    local = build_model(config.model.local)
+    local = build_model(config.model.local, config.windows.count)
     return folded, interpolate(local, params["local"], folded)
 
 
@@ -87,7 +87,7 @@ def held_out_windows(config: Config, params: Params, series: int, seed: int) -> 
     key, windows = stream_key(seed, FILLING_STREAM), []
     for group in range(-(-series // config.prior.group_size)):
         folded, quantiles = jax.device_get(_interpolate_group(config, params, key, group))
-        for slots in zip(*(folded[name] for name in FIELDS), quantiles):
+        for slots in zip(*(getattr(folded, name) for name in FIELDS), quantiles):
             windows += _read_window(*slots)
     if not windows:
         raise EvaluationError(f"no window of {series} series has a missing point; use more series")

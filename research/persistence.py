@@ -20,7 +20,8 @@ import pandas as pd
 from scipy import sparse
 from scipy.optimize import linprog
 
-from fimjax.config import PriorConfig, PriorWeights
+from configs.small_fim import get_config
+from fimjax.config import PriorConfig, PriorWeights, WindowConfig
 from fimjax.errors import EvaluationError
 from fimjax.evaluation.datasets.folder import load_dataset
 from fimjax.evaluation.datasets.sampling import take_sample
@@ -101,19 +102,14 @@ def data_series(name: str, origin: int, sample: int, folder: Path | None) -> tup
 
 def prior_series(setting: Setting, prior: PriorConfig, seed: int = 0) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Histories of the prior with this season, and the values that follow."""
-    config = dataclasses.replace(
-        prior,
-        weights=_weights_given(setting.season, prior),
-        group_size=GROUP_SIZE,
-        windows=WINDOWS,
-        slots=setting.horizon,
-        min_window_steps=setting.horizon,
-        max_window_steps=setting.horizon,
-        seasons=(setting.season,),
-        missing=0.0,
-        irregular=0.0,
+    weights = _weights_given(setting.season, prior)
+    seasons = (setting.season,)
+    prior = dataclasses.replace(
+        prior, weights=weights, group_size=GROUP_SIZE, seasons=seasons, missing=0.0, irregular=0.0
     )
-    drawn = jax.jit(lambda key: sample_groups(key, 0, GROUPS, config))(jax.random.key(seed))
+    steps = setting.horizon
+    windows = WindowConfig(count=WINDOWS, slots=steps, min_steps=steps, max_steps=steps, min_history=3)
+    drawn = jax.jit(lambda key: sample_groups(key, 0, GROUPS, prior, windows))(jax.random.key(seed))
     noisy, valid = np.asarray(drawn.noisy), np.asarray(drawn.valid)
     histories = [y[:-1][is_valid[:-1]][-setting.history :] for y, is_valid in zip(noisy, valid)]
     long = [i for i, y in enumerate(histories) if len(y) >= setting.shortest]
@@ -147,7 +143,7 @@ def main() -> int:
             for origin in setting.origins:
                 series = data_series(name, origin, arguments.sample, arguments.data)
                 rows[f"{name} {origin}"] = describe(measure_changes(*series, setting.season))
-            series = prior_series(setting, PriorConfig())
+            series = prior_series(setting, get_config().prior)
             rows[f"prior, season {setting.season}"] = describe(measure_changes(*series, setting.season))
     except EvaluationError as error:
         print(f"persistence: {error}", file=sys.stderr)

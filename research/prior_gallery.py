@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import jax
 import numpy as np
 
-from fimjax.config import PriorConfig, PriorWeights
+from configs.small_fim import get_config
+from fimjax.config import PriorWeights, WindowConfig
 from fimjax.prior.families import FAMILIES
 from fimjax.prior.sampler import Sample, sample_group
 
@@ -23,8 +24,9 @@ INK, SKY, SAND = "#1f2933", "#2f7ed8", "#f6ead2"
 def draw_rows(seed: int, families: list[str], per_family: int) -> Sample:
     """Draws `per_family` series of each family."""
     weights = PriorWeights(**{name: float(name in families) for name in FAMILIES})
-    config = dataclasses.replace(PriorConfig(), weights=weights, group_size=per_family * len(families))
-    sample = jax.jit(sample_group, static_argnames="config")(jax.random.key(seed), config=config)
+    prior = dataclasses.replace(get_config().prior, weights=weights, group_size=per_family * len(families))
+    windows = WindowConfig(count=5, slots=128, min_steps=4, max_steps=96, min_history=3)
+    sample = jax.jit(lambda key: sample_group(key, prior, windows))(jax.random.key(seed))
     return jax.tree.map(np.asarray, sample)
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from fimjax.config import PriorConfig
+from configs.small_fim import get_config
 from fimjax.errors import EvaluationError
 from research.persistence import SETTINGS, data_series, prior_series
 from research.season import decompose
@@ -48,7 +48,7 @@ def main() -> int:
         for name in SEASONAL:
             setting = SETTINGS[name]
             of_data, _ = data_series(name, 1, arguments.sample, arguments.data)
-            of_prior, _ = prior_series(setting, PriorConfig())
+            of_prior, _ = prior_series(setting, get_config().prior)
             for source, histories in ((name, of_data), (f"prior, season {setting.season}", of_prior)):
                 found = describe(histories, setting.season)
                 rows |= {f"{source}, {strength} season": row for strength, row in found.items()}

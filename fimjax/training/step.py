@@ -95,7 +95,11 @@ class TrainStep:
     def gradient(self, state: TrainState) -> tuple[jax.Array, Params]:
         """Loss and raw gradient on the batch of the state's step, averaged over devices."""
         assert state.params is not None
-        total, count, grads = self.total_gradient(state.params, self.draw_batch(state.step))
+        return self.batch_gradient(state.params, self.draw_batch(state.step))
+
+    def batch_gradient(self, params: Params, sample: Sample) -> tuple[jax.Array, Params]:
+        """Loss and raw gradient on a batch, of which each device has a share."""
+        total, count, grads = self.total_gradient(params, sample)
         # Totals and counts are averaged separately, because devices may count different numbers of series.
         total, count, grads = _average_over_devices((total, count, grads), self.axis_name)
         return jax.tree.map(lambda x: x / jnp.where(count > 0, count, 1.0), (total, grads))

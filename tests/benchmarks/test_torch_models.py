@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from configs import paper_fim, paper_fim_local
-from fimjax.config import Config, FIMConfig
+from fimjax.config import Config, ReportFIMConfig
 from fimjax.errors import ConfigError
-from fimjax.models import build_model, count_params, fim, init_params
+from fimjax.models import build_model, count_params, encoders, forecasts, init_params
 from fimjax.prior.sampler import Sample
-from fimjax.training.losses import fold_windows, interpolate, make_loss, target_window
+from fimjax.training.losses import Loss, fold_windows, interpolate, target_window
 from fimjax.training.optim import frozen_parts, make_schedule, split_params
-from fimjax.training.step import TRAINING_STREAM, draw_batch, init_state, make_train_step, stream_key
+from fimjax.training.step import TrainStep, init_state
 from research.recipes import frozen_fim, frozen_fim_local
-from tests.training.examples import PRIOR
+from tests.training.examples import PRIOR, WINDOWS
 
 torch = pytest.importorskip("torch")
 
@@ -41,15 +41,15 @@ def narrow(config: Config) -> Config:
     """
     shrink = functools.partial(dataclasses.replace, heads=2, layers=2)
     model = config.model
-    if isinstance(model, FIMConfig):
-        model = shrink(model, local=shrink(model.local, width=8), windows=PRIOR.windows)
+    if isinstance(model, ReportFIMConfig):
+        model = shrink(model, local=shrink(model.local, width=8))
     else:
         model = shrink(model, width=8)
     rates = {"learning_rate": 1e-2, "min_learning_rate": 5e-3, "warmup_steps": 2}
     training = dataclasses.replace(config.training, epsilon=1e-2, precision="float32", **rates)
     if training.average_decay:
         training = dataclasses.replace(training, average_decay=0.9)
-    return Config(model, PRIOR, training)
+    return Config(model, WINDOWS, PRIOR, training)
 
 
 FULL = {
@@ -68,7 +68,7 @@ def params_of(config: Config):
 
     With this seed no input of a ReLU is within rounding of zero, where gradients may differ.
     """
-    init = lambda key: init_params(build_model(config.model), key)
+    init = lambda key: init_params(build_model(config.model, config.windows.count), key)
     leaves, tree = jax.tree.flatten(jax.jit(init)(jax.random.key(0)))
     keys = jax.random.split(jax.random.key(6), len(leaves))
     return jax.tree.unflatten(tree, [x + 0.1 * jax.random.normal(key, x.shape) for x, key in zip(leaves, keys)])
@@ -77,8 +77,9 @@ def params_of(config: Config):
 @functools.cache
 def draw(step: int = 0) -> Sample:
     """The batch of a training step, the same for all configs; some of its windows are empty."""
-    key = jax.random.fold_in(stream_key(0, TRAINING_STREAM), step)
-    sample = jax.jit(lambda key: draw_batch(SMALL["paper_fim"], key, GROUPS, None))(key)
+    config = SMALL["paper_fim"]
+    train_step = TrainStep(config, build_model(config.model, config.windows.count), GROUPS)
+    sample = jax.jit(train_step.draw_batch)(step)
     assert not np.asarray(sample.observed).any(-1).all()
     return sample
 
@@ -93,7 +94,7 @@ each_sample = pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
 
 
 def predict(model, params, sample: Sample) -> jax.Array:
-    if isinstance(model, fim.FIM):
+    if forecasts(model.config):
         return model.apply({"params": params}, sample.past(), target_window(sample)[0])
     return interpolate(model, params, fold_windows(sample))
 
@@ -101,7 +102,7 @@ def predict(model, params, sample: Sample) -> jax.Array:
 @functools.partial(jax.jit, static_argnums=0)
 def loss_and_gradient(config: Config, params, sample: Sample):
     trained, kept = split_params(params, frozen_parts(config.model))
-    loss = make_loss(build_model(config.model), config.training)
+    loss = Loss(build_model(config.model, config.windows.count), config.training)
     return jax.value_and_grad(lambda trained: loss({**kept, **trained}, sample).value)(trained)
 
 
@@ -119,7 +120,9 @@ def assert_states_agree(found: dict, expected: dict, tolerance: float) -> None:
 @each_sample
 def test_forward_passes_agree(config, sample):
     params, sample = params_of(config), sample()
-    expected = np.asarray(jax.jit(lambda params: predict(build_model(config.model), params, sample))(params))
+    expected = np.asarray(
+        jax.jit(lambda params: predict(build_model(config.model, config.windows.count), params, sample))(params)
+    )
     found = make_forward(config, params)(to_torch(sample)).numpy().reshape(expected.shape)
     # Relative to the largest output of each series or window.
     largest = np.abs(expected).max((1, 2), keepdims=True)
@@ -143,7 +146,7 @@ def test_losses_and_gradients_agree(config, sample):
 @each_config
 def test_training_steps_agree(config):
     state, step = init_state(config, params_of(config)), make_step(config, params_of(config))
-    train_step = jax.jit(make_train_step(config, build_model(config.model), GROUPS))
+    train_step = jax.jit(TrainStep(config, build_model(config.model, config.windows.count), GROUPS))
     before = to_state_dict(state.params)
     trained = [name for name, x in step.model.named_parameters() if x.requires_grad]
     for i in range(2):
@@ -185,7 +188,7 @@ def test_numbers_of_parameters_at_full_size():
 
 
 def test_the_narrowest_window_agrees():
-    assert torch_models.NARROWEST_WINDOW == fim.NARROWEST_WINDOW
+    assert torch_models.MIN_WINDOW_RANGE == encoders.MIN_WINDOW_RANGE
 
 
 def count(model) -> int:

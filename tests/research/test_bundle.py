@@ -38,7 +38,7 @@ def runs(tmp_path, monkeypatch):
             for step, loss in zip(steps, (0.25, 0.5, 0.125))
         ]
         (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    monkeypatch.setattr(module, "load_params", lambda run, which="best": found[run])
+    monkeypatch.setattr(module, "load_run", lambda run, which="best": found[run])
     return found
 
 
@@ -103,8 +103,8 @@ def test_labels_of_older_weights_are_read_as_a_chain():
 
 def test_the_newest_checkpoint_has_its_own_validation_loss(runs, tmp_path, monkeypatch):
     requested = []
-    load = module.load_params
-    monkeypatch.setattr(module, "load_params", lambda run, which: requested.append(which) or load(run, which))
+    load = module.load_run
+    monkeypatch.setattr(module, "load_run", lambda run, which: requested.append(which) or load(run, which))
     bundle(tmp_path / "fim", tmp_path / "weights", "latest")
     (fim,) = load_pretrained(tmp_path / "weights")[2]["lineage"]
     newest = [line for line in read_log(tmp_path / "weights.jsonl") if line["phase"] == "validation"][-1]
