@@ -23,6 +23,7 @@ import pandas as pd
 
 from benchmarks.processes import ROOT
 from benchmarks.table import layout
+from configs.small_nbeats import get_config
 from fimjax.config import PriorWeights
 from fimjax.evaluation.metrics import geometric_mean
 from fimjax.files import replacing
@@ -34,7 +35,7 @@ SAMPLE = 250
 
 FULL = "the whole prior"
 FAMILIES = tuple(field.name for field in dataclasses.fields(PriorWeights))
-WEIGHTS = dataclasses.asdict(PriorWeights())
+WEIGHTS = dataclasses.asdict(get_config().prior.weights)
 
 KEY = ["family", "kind", "seed"]
 

@@ -59,7 +59,11 @@ def load_config(path: Path) -> Config:
     """The settings that a config file returns."""
     if not path.is_file():
         raise ConfigError(f"config: {path} is not a file")
-    get_config = runpy.run_path(str(path)).get("get_config")
+    sys.path.insert(0, os.getcwd())  # config files import each other as configs.NAME
+    try:
+        get_config = runpy.run_path(str(path)).get("get_config")
+    finally:
+        sys.path.remove(os.getcwd())
     if get_config is None:
         raise ConfigError(f"config: {path} has no get_config()")
     config = get_config()
