@@ -1,4 +1,4 @@
-"""Geometry and reproducibility of the batches; a few cheap families stand for all."""
+"""Geometry and reproducibility of batches, with two cheap families."""
 
 import dataclasses
 import functools
@@ -48,7 +48,7 @@ def test_shapes_and_types():
 
 
 @pytest.mark.parametrize("config", [CONFIG, THINNED], ids=["all_slots", "thinned"])
-def test_times_rise_and_windows_hold_their_own(config):
+def test_times_increase_and_lie_in_their_window(config):
     sample = drawn(config)
     steps = sample.steps[:, None, None]
     end = sample.origin[:, None, None] + steps * (np.arange(config.windows) - config.windows + 2)[None, :, None]
@@ -63,7 +63,7 @@ def test_times_rise_and_windows_hold_their_own(config):
     np.testing.assert_array_equal(sample.origin, config.total_steps - 1 - sample.steps)
 
 
-def test_regular_series_have_one_slot_a_step_and_irregular_ones_do_occur():
+def test_regular_series_have_one_slot_for_each_step():
     sample = drawn()
     target = sample.valid[:, -1]
     np.testing.assert_array_equal(target.sum(axis=1), sample.steps)
@@ -83,7 +83,7 @@ def test_long_windows_are_thinned_to_their_slots_evenly():
     assert gaps.max() < 2.2
 
 
-def test_observed_slots_are_valid_and_enough():
+def test_observed_slots_are_valid_and_at_least_two_in_the_latest_windows():
     sample = drawn()
     assert sample.valid[sample.observed].all()
     context = sample.valid[:, :-1].sum(axis=(1, 2))
@@ -100,11 +100,10 @@ def test_a_single_step_of_history_is_observed():
     assert (sample.observed[:, :-1].sum(axis=(1, 2)) >= 1).all()
 
 
-def test_lengths_horizons_and_seasons_cover_their_ranges():
+def test_histories_and_seasons_cover_their_ranges():
     sample = drawn()
     context = sample.valid[:, :-1].sum(axis=(1, 2))
     assert context.min() == CONFIG.min_context and context.max() > 350 and (context <= 12).mean() > 0.05
-    assert sample.steps.min() == CONFIG.min_window_steps and sample.steps.max() > 0.95 * CONFIG.max_window_steps
     assert set(sample.season) == set(CONFIG.seasons)
     seasons = seasons_by_series(family_counts(CONFIG.weights, CONFIG.group_size), CONFIG)
     reported = np.mean([np.mean(row[row > 0] > 1) for row in seasons]) * (1 - CONFIG.hidden_season)
@@ -119,24 +118,14 @@ def test_families_have_their_seasons_as_far_as_the_config_has_them():
     assert (only_days == 7).all()
 
 
-def test_windows_match_the_season_in_their_share():
-    config = dataclasses.replace(CONFIG, matched_windows=1.0, hidden_season=0.0, wrong_season=0.0, seasons=(1, 12))
-    sample = drawn(config)
-    steps = sample.steps[sample.season == 12]
-    assert steps.min() >= 6 and steps.max() <= 36 and steps.max() > 30
-    assert sample.steps[sample.season == 1].max() <= 16
-
-
-def test_history_ends_at_the_target_and_is_cut_in_its_share():
+def test_history_has_no_holes_and_ends_at_the_target():
     sample = drawn()
-    full = sample.valid[:, :-1].sum(axis=(1, 2)) == (CONFIG.windows - 1) * sample.steps
-    np.testing.assert_allclose((~full).mean(), CONFIG.short_history, atol=0.06)
     for i in range(100):
-        held = sample.valid[i, :, : sample.steps[i]].ravel()
-        assert held[np.argmax(held) :].all()  # once it has begun, a history has no holes
+        is_valid = sample.valid[i, :, : sample.steps[i]].ravel()
+        assert is_valid[np.argmax(is_valid) :].all()
 
 
-def test_past_is_the_context_as_observed():
+def test_past_is_the_observed_context():
     sample = drawn()
     past = sample.past()
     assert isinstance(past, Windows)
@@ -146,7 +135,7 @@ def test_past_is_the_context_as_observed():
     np.testing.assert_array_equal(past.season, sample.season)
 
 
-def test_groups_are_the_same_however_they_are_drawn():
+def test_groups_are_the_same_drawn_together_or_apart():
     together = jax.tree.map(lambda x: x[: 4 * CONFIG.group_size], drawn())
     apart = [draw(jax.random.key(0), jnp.int32(g), n_groups=1, config=CONFIG) for g in range(4)]
     joined = jax.tree.map(lambda *parts: jnp.concatenate(parts), *apart)
@@ -158,7 +147,7 @@ def test_groups_are_the_same_however_they_are_drawn():
     assert not np.allclose(apart[0].noisy, apart[1].noisy)
 
 
-def test_another_key_or_group_compiles_nothing_anew():
+def test_another_key_or_group_does_not_recompile():
     config = dataclasses.replace(CONFIG, weights=only(random_walk=1.0), group_size=3)
     traced = quick_jit(chex.assert_max_traces(lambda key, g: sample_groups(key, g, 1, config), n=1))
     first, second, third = traced(jax.random.key(0), 0), traced(jax.random.key(1), 0), traced(jax.random.key(0), 5)
@@ -178,7 +167,7 @@ def test_family_counts_fill_the_group_by_largest_remainder():
     assert (counts["ets"], counts["sarima"], counts["counts"], counts["rbf"]) == (6, 3, 2, 0)
 
 
-def test_a_starved_family_is_named_with_a_group_size_that_would_do():
+def test_error_names_a_family_without_series_and_a_sufficient_group_size():
     weights = only(ets=0.9, counts=0.1)
     with pytest.raises(ConfigError, match=r"group_size: 4 leaves no series to counts; a group_size of 6 is enough"):
         family_counts(weights, 4)

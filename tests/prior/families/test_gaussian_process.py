@@ -7,7 +7,6 @@ import pytest
 from scipy.special import ive
 
 from fimjax.prior.families import gaussian_process as gp
-from fimjax.prior.spectral import squared_exponential_process
 from tests.prior.quick import fair_jit, quick_jit
 
 DRAWS = 20_000
@@ -23,13 +22,6 @@ def covariance(process):
 def kernel(function):
     lag = np.asarray(TIMES)[:, None] - np.asarray(TIMES)[None, :]
     return function(lag)
-
-
-def test_rbf_has_its_kernel():
-    expected = kernel(lambda lag: np.exp(-(lag**2) / (2 * 5.0**2)))
-    np.testing.assert_allclose(
-        covariance(lambda key: squared_exponential_process(key, TIMES, 5.0)), expected, atol=0.04
-    )
 
 
 @pytest.mark.parametrize("roughness", [0.3, 1.5])
