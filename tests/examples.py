@@ -6,49 +6,109 @@ import functools
 import jax
 import jax.numpy as jnp
 
-from fimjax.config import DeepONetConfig, FIMConfig, FIMLocalConfig
-from fimjax.models import build_model, init_params
+from fimjax.config import (
+    DeepONetConfig,
+    FIMConfig,
+    FIMLocalConfig,
+    ModelConfig,
+    PriorConfig,
+    PriorWeights,
+    ReportFIMConfig,
+    ReportFIMLocalConfig,
+)
+from fimjax.models import Params, build_model, init_params
 from fimjax.nn.compute import Compute
 from fimjax.nn.windows import Windows
 
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
-LOCAL = FIMLocalConfig(width=16, heads=2, layers=2, feedforward=2, trunk_layers=2, projection=(2, 2, 2, 1))
-FORECASTER = FIMConfig(local=LOCAL, windows=4, heads=2, layers=2, feedforward=2)
-OPERATOR = DeepONetConfig(sensors=16, width=16, features=8, layers=2)
+WINDOW_COUNT = 4
+"""Windows of the small models, the unseen one included."""
 
-RICH_LOCAL = dataclasses.replace(LOCAL, quantile_levels=LEVELS, season_harmonics=2)
-RICH_FORECASTER = dataclasses.replace(FORECASTER, local=RICH_LOCAL, positional_encoding=True, learned_scale=True)
-QUERYING_LOCAL = dataclasses.replace(RICH_LOCAL, layers=1, query_layers=1, polynomials=True, time_waves=3)
-QUERYING_FORECASTER = dataclasses.replace(
-    FORECASTER,
-    local=QUERYING_LOCAL,
+FIM_LOCAL = FIMLocalConfig(
+    width=16,
+    heads=2,
     layers=1,
+    feedforward=2,
     query_layers=1,
-    anchor_heads=2,
-    smoothers=True,
-    anchor_base=True,
-    knows_floor=True,
-    unit_by_share=True,
-    placed_points=True,
-    freeze_local=False,
+    time_harmonics=3,
+    season_harmonics=2,
+    quantile_levels=LEVELS,
 )
+FIM = FIMConfig(
+    local=FIM_LOCAL, heads=2, layers=1, feedforward=2, query_layers=1, anchor_heads=2, interpolation_weight=0.5
+)
+REPORT_FIM_LOCAL = ReportFIMLocalConfig(
+    width=16, heads=2, layers=1, feedforward=2, trunk_layers=1, projection=(2, 2, 2, 1), quantile_levels=()
+)
+REPORT_FIM = ReportFIMConfig(local=REPORT_FIM_LOCAL, heads=2, layers=1, feedforward=2)
+QUANTILE_REPORT_FIM_LOCAL = dataclasses.replace(REPORT_FIM_LOCAL, quantile_levels=LEVELS)
+QUANTILE_REPORT_FIM = dataclasses.replace(
+    REPORT_FIM, local=QUANTILE_REPORT_FIM_LOCAL, positional_encoding=True, learned_scale=True
+)
+DEEPONET = DeepONetConfig(sensors=16, width=16, features=8, layers=2)
+
+ALL_FAMILIES = PriorWeights(
+    rbf=1.0,
+    periodic=1.0,
+    locally_periodic=1.0,
+    linear_periodic=1.0,
+    chebyshev=1.0,
+    dataset_g=1.0,
+    smooth=4.0,
+    ets=8.0,
+    sarima=2.0,
+    local_linear_trend=2.0,
+    random_walk=4.0,
+    growing=4.0,
+    regimes=1.0,
+    counts=1.0,
+)
+ALL_EFFECTS = PriorConfig(
+    weights=ALL_FAMILIES,
+    group_size=32,
+    seasons=(1, 4, 7, 12, 24, 52),
+    short_history=0.6,
+    daily_pattern=0.7,
+    weekly_pattern=0.6,
+    growth=0.9,
+    cycles=0.8,
+    jumps=0.25,
+    exponential=0.6,
+    noise=0.7,
+    process_noise=0.15,
+    level_noise=0.6,
+    outliers=0.05,
+    irregular=0.2,
+    missing=0.4,
+    hidden_season=0.15,
+    wrong_season=0.03,
+    hidden_floor=0.4,
+)
+"""A prior with every family and every effect."""
 
 
 @functools.partial(jax.jit, static_argnums=0)
 def apply(model, variables, *inputs):
-    """A model's answer; compiled once for each model and shape."""
+    """A model's output; compiled once for each model and shape."""
     return model.apply(variables, *inputs)
 
 
 @functools.cache
-def with_params(config, seed=0, dtype=jnp.float32):
-    """A model and parameters away from their initial zeros, so that every part shows in the output."""
-    model = build_model(config, Compute(dtype))
+def with_params(config: ModelConfig, seed: int = 0, dtype=jnp.float32):
+    """A model, and parameters away from their initial zeros, so that every part shows in the output."""
+    model = build_model(config, WINDOW_COUNT, Compute(dtype))
     params = jax.jit(lambda key: init_params(model, key))(jax.random.key(seed))
     leaves, tree = jax.tree.flatten(params)
     keys = jax.random.split(jax.random.key(seed + 1), len(leaves))
     moved = [x + 0.1 * jax.random.normal(key, x.shape) for x, key in zip(leaves, keys)]
     return model, {"params": jax.tree.unflatten(tree, moved)}
+
+
+def parameters_without_gradient(gradients: Params) -> set[str]:
+    """Names of the parameters whose gradient is zero, such as local/summary/query."""
+    path = lambda keys: jax.tree_util.keystr(keys, simple=True, separator="/")
+    leaves = jax.tree_util.tree_leaves_with_path(gradients)
+    return {path(keys) for keys, gradient in leaves if not jnp.any(gradient)}
 
 
 def random_window(seed=0, batch=3, slots=12, share=0.7):

@@ -1,4 +1,4 @@
-"""The weights that ship: whole, small, with their story, and of use."""
+"""The shipped weights: intact, small, with facts about their training, and useful."""
 
 import json
 from importlib.resources import files
@@ -19,15 +19,15 @@ def passengers() -> pd.DataFrame:
     return df.rename(columns={"month": "ds", "passengers": "y"})
 
 
-def test_they_are_whole():
-    """Bundled weights are loaded without a look at their shapes, so that here is where they are looked at."""
+def test_they_are_intact():
+    """Loading a bundled model does not check its shapes, so they are checked here."""
     for name in bundled():
         folder = files("fimjax.weights").joinpath(name)
         chex.assert_trees_all_equal(load_pretrained(str(folder))[1], load_pretrained(name)[1])
     assert DEFAULT in bundled()
 
 
-def test_they_are_small_and_come_with_their_story():
+def test_they_are_small_and_come_with_facts_about_their_training():
     total = 0
     for name, about in bundled().items():
         folder = files("fimjax.weights").joinpath(name)
@@ -39,18 +39,18 @@ def test_they_are_small_and_come_with_their_story():
     assert total < 20e6
 
 
-def test_they_forecast_a_series_that_they_never_saw_better_than_its_last_year():
+def test_forecasts_of_an_unseen_series_beat_the_seasonal_naive():
     df = passengers()
     backtest = Forecaster.from_pretrained().cross_validation(df, h=12, n_windows=3, level=[80])
     error = (backtest["FIM"] - backtest["y"]).abs().mean()
-    last_year = df["y"].shift(12).reindex(range(len(df) - 36, len(df))).to_numpy()
-    assert error < 0.8 * np.abs(last_year - backtest["y"].to_numpy()).mean()
+    seasonal_naive = df["y"].shift(12).reindex(range(len(df) - 36, len(df))).to_numpy()
+    assert error < 0.8 * np.abs(seasonal_naive - backtest["y"].to_numpy()).mean()
     inside = backtest["y"].between(backtest["FIM-lo-80"], backtest["FIM-hi-80"]).mean()
-    assert 0.4 < inside  # of 36 points that depend on each other
+    assert 0.4 < inside  # 36 dependent points
 
 
-def test_they_fill_scattered_gaps_about_as_well_as_a_straight_line():
-    """On this series; on most they are better (docs/accuracy.md). Long gaps are another matter."""
+def test_scattered_gaps_are_filled_about_as_well_as_by_a_line():
+    """On this series; on most series they are better (docs/accuracy.md)."""
     df, errors = passengers(), {"FIM": 0.0, "line": 0.0}
     model = Forecaster.from_pretrained()
     for seed in range(6):
@@ -63,14 +63,14 @@ def test_they_fill_scattered_gaps_about_as_well_as_a_straight_line():
     assert errors["FIM"] < 1.05 * errors["line"]
 
 
-def test_their_recipes_are_configs_of_the_repository():
+def test_their_configs_are_recipes_of_the_repository():
     recipes = {"fim-small": "bundled_fim", "nbeats-small": "bundled_nbeats"}
     assert set(recipes) == set(bundled())
     for name, recipe in recipes.items():
         assert load_pretrained(name)[0] == load_config(ROOT / "configs" / f"{recipe}.py")
 
 
-def test_both_together_forecast_the_passengers_and_the_fim_alone_fills():
+def test_two_models_together_average_their_forecasts_and_fim_alone_interpolates():
     df = passengers()
     both = Forecaster.from_pretrained("fim-small+nbeats-small")
     found = both.forecast(df, h=12, level=[80])

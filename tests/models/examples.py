@@ -3,7 +3,7 @@
 import dataclasses
 
 from fimjax.config import ChronosBoltConfig, GridModelConfig, ModelConfig, MQCNNConfig, NBEATSConfig, PatchTSTConfig
-from tests.examples import FORECASTER, LEVELS, QUERYING_FORECASTER, RICH_FORECASTER
+from tests.examples import FIM, LEVELS, QUANTILE_REPORT_FIM, REPORT_FIM
 
 _SHARED = dict(context=24, horizon=8, quantile_levels=LEVELS)
 
@@ -22,9 +22,9 @@ SEASONAL_GRID_MODELS: dict[str, GridModelConfig] = {
     for name, config in GRID_MODELS.items()
 }
 FORECASTING_MODELS: dict[str, ModelConfig] = {
-    "fim_report": FORECASTER,
-    "fim_report_quantiles": RICH_FORECASTER,
-    "fim": QUERYING_FORECASTER,
+    "fim_report": REPORT_FIM,
+    "fim_report_quantiles": QUANTILE_REPORT_FIM,
+    "fim": FIM,
     **GRID_MODELS,
     **{f"seasonal_{name}": config for name, config in SEASONAL_GRID_MODELS.items()},
 }

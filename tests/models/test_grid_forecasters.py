@@ -14,10 +14,10 @@ from fimjax.errors import ConfigError
 from fimjax.models import build_model, forecasts, init_params, model_name
 from fimjax.nn.grid import to_regular_grid
 from fimjax.prior.sampler import sample_groups
-from fimjax.training.losses import make_loss
-from tests.examples import apply, query_times, random_windows, with_params
+from fimjax.training.losses import Loss
+from tests.examples import WINDOW_COUNT, apply, query_times, random_windows, with_params
 from tests.models.examples import GRID_MODELS
-from tests.training.examples import PRIOR
+from tests.training.examples import PRIOR, WINDOWS
 
 EACH_MODEL = pytest.mark.parametrize("config", GRID_MODELS.values(), ids=GRID_MODELS)
 
@@ -43,8 +43,9 @@ def test_a_missing_value_is_not_a_zero(config):
 def test_overfits_one_batch(config):
     """The trainer's own loss on one batch falls to about a third."""
     config = dataclasses.replace(config, horizon=12)
-    model, sample = build_model(config), jax.jit(lambda key: sample_groups(key, 0, 2, PRIOR))(jax.random.key(0))
-    loss = jax.jit(make_loss(model, TrainingConfig()))
+    model = build_model(config, WINDOW_COUNT)
+    sample = jax.jit(lambda key: sample_groups(key, 0, 2, PRIOR, WINDOWS))(jax.random.key(0))
+    loss = jax.jit(Loss(model, TrainingConfig()))
     params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
     optimizer = optax.adam(1e-2)
 

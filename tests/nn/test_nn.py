@@ -1,4 +1,4 @@
-"""The building blocks, each against a plain computation or a case whose answer is known."""
+"""Building blocks of the networks, each against a plain computation or a case with a known result."""
 
 import chex
 import flax.linen as nn
@@ -13,7 +13,6 @@ from fimjax.nn.pooling import SummaryAttention
 from fimjax.nn.quantile_head import apply_quantile_head, median_index
 from fimjax.nn.scaling import Affine, fit_moments, fit_range
 from fimjax.nn.season import SeasonPhase
-from fimjax.nn.statistics import window_statistics
 from fimjax.nn.transformer import TransformerEncoder
 
 
@@ -33,7 +32,7 @@ class TestAttention:
         np.testing.assert_allclose(out, np.einsum("bnqt,bntd->bnqd", weights, v), rtol=1e-4, atol=1e-5)
 
     @pytest.mark.parametrize("attends_to_itself", [True, False])
-    def test_like_linens_own(self, attends_to_itself):
+    def test_it_equals_linens_attention(self, attends_to_itself):
         ours, theirs = Attention(heads=2), nn.MultiHeadDotProductAttention(num_heads=2)
         x, y = random((3, 4, 8)), random((3, 5, 8), 1)
         tokens = x if attends_to_itself else y
@@ -44,7 +43,7 @@ class TestAttention:
         expected = theirs.apply(variables, x, tokens, mask=mask[:, None, None, :])
         np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-6)
 
-    def test_a_row_with_nothing_to_see_yields_zeros(self):
+    def test_a_fully_masked_row_yields_zeros(self):
         x = random((2, 3, 5, 4))
         out = masked_attention(x, x, x, jnp.array([[False] * 5, [True] * 5]))
         assert not out[0].any() and out[1].any()
@@ -55,9 +54,8 @@ class TestAttention:
         exponentials = [line for line in jaxpr.splitlines() if "= exp " in line]
         assert exponentials and all("f32[" in line for line in exponentials)
 
-    @pytest.mark.parametrize("norm_first", [True, False])
-    def test_encoder_tokens_see_observed_tokens_only(self, norm_first):
-        encoder = TransformerEncoder(layers=2, heads=2, feedforward=2, norm_first=norm_first)
+    def test_encoder_tokens_see_observed_tokens_only(self):
+        encoder = TransformerEncoder(layers=2, heads=2, feedforward=2)
         x, mask = random((1, 6, 8)), jnp.array([[True, True, True, True, False, False]])
         variables = encoder.init(jax.random.key(0), x, mask)
         weights = random((8,), 1)
@@ -81,7 +79,7 @@ def test_projection_is_five_linear_layers_of_the_concatenation():
     h, trunk = random((2, 3)), random((2, 5, 3), 1)
     params = projection.init(jax.random.key(0), h, trunk)["params"]
     h, trunk, params = jax.tree.map(np.asarray, (h, trunk, params))
-    leaky = lambda x: np.where(x > 0, x, 0.01 * x)  # noqa: E731
+    leaky = lambda x: np.where(x > 0, x, 0.01 * x)
 
     def norm(x):
         return (x - x.mean(-1, keepdims=True)) / np.sqrt(x.var(-1, keepdims=True) + 1e-6)
@@ -99,11 +97,11 @@ def test_projection_is_five_linear_layers_of_the_concatenation():
 
 class TestHead:
     @pytest.mark.parametrize("levels", [(0.5,), (0.1, 0.9), (0.1, 0.5, 0.9), tuple(np.arange(0.05, 1, 0.05))])
-    def test_quantiles_rise_whatever_the_network_says(self, levels):
+    def test_quantiles_rise_for_any_outputs(self, levels):
         raw = random((1000, len(levels))) * 10.0 ** random((1000, 1), 1)
         assert np.all(np.diff(np.asarray(apply_quantile_head(raw, levels)), axis=-1) >= 0)
 
-    def test_every_quantile_is_free(self):
+    def test_every_quantile_can_move_by_itself(self):
         jacobian = jax.jacobian(lambda raw: apply_quantile_head(raw, (0.1, 0.5, 0.9)))(jnp.zeros(3))
         assert np.linalg.matrix_rank(jacobian) == 3
 
@@ -144,27 +142,13 @@ class TestScaling:
         assert fitted.shift[0] == 0 and fitted.scale[0] == 0
 
 
-def test_the_nine_statistics_in_the_reports_order():
-    values = jnp.array([[4.0, 99.0, -1.0, 2.0]])
-    times = jnp.array([[3.0, 50.0, 1.0, 2.0]])
-    mask = jnp.array([[True, False, True, True]])
-    # min, max, range; first, last, difference; first, last, difference of times. First and last go by time.
-    expected = [-1, 4, 5, -1, 4, 5, 1, 3, 2]
-    np.testing.assert_allclose(window_statistics(values, times, mask)[0], expected)
-    assert not window_statistics(values, times, jnp.zeros_like(mask)).any()
-    assert window_statistics(1e6 * values, times, mask).max() == 10
-
-
-class TestClock:
-    def test_phases_repeat_with_the_season_and_are_zero_without(self):
-        clock = SeasonPhase(jnp.array([3.0, 3.0]), jnp.array([0.5, 0.5]), jnp.array([12, 1]))
-        times = 3.0 + 0.5 * jnp.arange(36.0)[None].repeat(2, axis=0)
-        phases = clock.phases(times, harmonics=2)
-        chex.assert_shape(phases, (2, 36, 5))
-        chex.assert_trees_all_close(phases[0, :12], phases[0, 12:24], atol=1e-5)
-        angle = 2 * np.pi * np.arange(36) / 12
-        expected = np.stack(
-            [np.sin(angle), np.sin(2 * angle), np.cos(angle), np.cos(2 * angle), 0 * angle + np.log(12)]
-        )
-        np.testing.assert_allclose(phases[0].T, expected, atol=1e-5)
-        assert not phases[1].any()
+def test_season_features_repeat_with_the_season_and_are_zero_without_one():
+    season_phase = SeasonPhase(jnp.array([3.0, 3.0]), jnp.array([0.5, 0.5]), jnp.array([12, 1]))
+    times = 3.0 + 0.5 * jnp.arange(36.0)[None].repeat(2, axis=0)
+    features = season_phase.features(times, harmonics=2)
+    chex.assert_shape(features, (2, 36, 5))
+    chex.assert_trees_all_close(features[0, :12], features[0, 12:24], atol=1e-5)
+    angle = 2 * np.pi * np.arange(36) / 12
+    expected = np.stack([np.sin(angle), np.sin(2 * angle), np.cos(angle), np.cos(2 * angle), 0 * angle + np.log(12)])
+    np.testing.assert_allclose(features[0].T, expected, atol=1e-5)
+    assert not features[1].any()

@@ -1,30 +1,33 @@
-"""Runs small enough to test with: two families, short windows, a network of a few thousand numbers."""
+"""Runs small enough for tests: two families, short windows, networks of a few thousand parameters."""
 
 import dataclasses
 import json
 from pathlib import Path
 
-from fimjax.config import Config, PriorConfig, PriorWeights, TrainingConfig, to_dict
-from tests import examples
-from tests.examples import OPERATOR
-
-# One layer each: the optimiser's part of a step takes the compiler longest, and it grows with the number of arrays.
-LOCAL = dataclasses.replace(examples.LOCAL, layers=1, trunk_layers=1, projection=(2, 1))
-RICH_LOCAL = dataclasses.replace(examples.RICH_LOCAL, layers=1, trunk_layers=1, projection=(2, 1))
-FORECASTER = dataclasses.replace(examples.FORECASTER, local=LOCAL, layers=1)
-RICH_FORECASTER = dataclasses.replace(examples.RICH_FORECASTER, local=RICH_LOCAL, layers=1)
+from fimjax.config import Config, ModelConfig, PriorConfig, PriorWeights, TrainingConfig, WindowConfig, to_dict
+from tests.examples import (
+    DEEPONET,
+    FIM,
+    FIM_LOCAL,
+    QUANTILE_REPORT_FIM,
+    REPORT_FIM,
+    REPORT_FIM_LOCAL,
+    WINDOW_COUNT,
+)
 
 ROOT = Path(__file__).parents[2]
 
-NONE = dict.fromkeys(dataclasses.asdict(PriorWeights()), 0.0)
+WINDOWS = WindowConfig(count=WINDOW_COUNT, slots=8, min_steps=4, max_steps=12, min_history=3)
 PRIOR = PriorConfig(
-    weights=PriorWeights(**(NONE | {"chebyshev": 1.0, "random_walk": 1.0})),
+    weights=PriorWeights(chebyshev=1.0, random_walk=1.0),
     group_size=4,
-    windows=4,
-    slots=8,
-    min_window_steps=4,
-    max_window_steps=12,
     seasons=(1, 4),
+    short_history=0.6,
+    growth=0.9,
+    noise=0.7,
+    irregular=0.2,
+    missing=0.4,
+    hidden_floor=0.4,
 )
 TRAINING = TrainingConfig(
     steps=6,
@@ -38,20 +41,18 @@ TRAINING = TrainingConfig(
 )
 
 
-def run_config(model, **training) -> Config:
+def run_config(model: ModelConfig, **training) -> Config:
     """A run of `model`, with changes to the training settings."""
-    return Config(model=model, prior=PRIOR, training=dataclasses.replace(TRAINING, **training))
+    return Config(model=model, windows=WINDOWS, prior=PRIOR, training=dataclasses.replace(TRAINING, **training))
 
 
-LOCAL_RUN = run_config(LOCAL)
-OPERATOR_RUN = run_config(OPERATOR)
-FIM_RUN = run_config(dataclasses.replace(FORECASTER, freeze_local=False))
-FROZEN_RUN = run_config(FORECASTER)
-RICH_RUN = run_config(
-    dataclasses.replace(RICH_FORECASTER, similarity_weight=0.1, freeze_local=False), average_decay=0.9
-)
-RICH_LOCAL_RUN = run_config(RICH_LOCAL)
-AVERAGED_RUN = run_config(OPERATOR, average_decay=0.9)
+FIM_RUN = run_config(FIM)
+FIM_LOCAL_RUN = run_config(FIM_LOCAL)
+REPORT_RUN = run_config(REPORT_FIM)
+REPORT_LOCAL_RUN = run_config(REPORT_FIM_LOCAL)
+QUANTILE_REPORT_RUN = run_config(dataclasses.replace(QUANTILE_REPORT_FIM, similarity_weight=0.1), average_decay=0.9)
+DEEPONET_RUN = run_config(DEEPONET)
+AVERAGED_RUN = run_config(DEEPONET, average_decay=0.9)
 
 
 def write_config_file(folder: Path, config: Config) -> Path:

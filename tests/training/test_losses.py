@@ -1,4 +1,4 @@
-"""Losses against formulas written down a second time, in NumPy."""
+"""Losses against the same formulas in NumPy."""
 
 import dataclasses
 
@@ -8,23 +8,41 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from fimjax.config import Config
 from fimjax.models import build_model, init_params
 from fimjax.nn.scaling import Affine, fit_range
 from fimjax.prior.sampler import sample_group
-from fimjax.training.baselines import interpolate_linearly, repeat_last_window
 from fimjax.training.losses import (
     WINDOW_CLIP,
+    Loss,
     fold_windows,
     interpolate,
-    make_loss,
     mean_over_series,
     pinball,
     prediction_errors,
     similarity_distance,
     spread_weights,
 )
+from fimjax.training.validation import interpolate_linearly, repeat_last_value, repeat_last_window
 from tests.examples import random_windows
-from tests.training.examples import LOCAL_RUN, OPERATOR_RUN, PRIOR, RICH_LOCAL_RUN, RICH_RUN
+from tests.training.examples import (
+    DEEPONET_RUN,
+    FIM_LOCAL_RUN,
+    FIM_RUN,
+    PRIOR,
+    QUANTILE_REPORT_RUN,
+    REPORT_LOCAL_RUN,
+    WINDOWS,
+)
+
+
+def model_and_params(config: Config):
+    model = build_model(config.model, config.windows.count)
+    return model, jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
+
+
+def draw(seed, prior=PRIOR):
+    return jax.jit(lambda key: sample_group(key, prior, WINDOWS))(jax.random.key(seed))
 
 
 def test_pinball_is_minimised_by_the_quantile():
@@ -32,7 +50,7 @@ def test_pinball_is_minimised_by_the_quantile():
     draws = jax.random.normal(jax.random.key(0), (1, 20_000))
     grid = jnp.linspace(-3, 3, 241)
     for level in (0.1, 0.5, 0.9):
-        losses = jax.vmap(lambda q: pinball(draws, jnp.full((1, 20_000, 1), q), (level,)).mean())(grid)  # noqa: B023
+        losses = jax.vmap(lambda q: pinball(draws, jnp.full((1, 20_000, 1), q), (level,)).mean())(grid)
         assert abs(grid[jnp.argmin(losses)] - np.quantile(draws, level)) < 0.05
 
 
@@ -48,7 +66,7 @@ def test_each_series_counts_equally_and_empty_ones_not_at_all():
     assert mean.value == (1 + 5) / 2 and mean.count == 2
 
 
-def test_values_are_held_against_clean_and_quantiles_against_noisy_targets():
+def test_values_are_compared_with_clean_and_quantiles_with_noisy_targets():
     clean, noisy, valid = jnp.zeros((1, 3)), jnp.ones((1, 3)), jnp.ones((1, 3), bool)
     unit = Affine(jnp.zeros(1), jnp.ones(1))
     value_errors, _ = prediction_errors(jnp.zeros((1, 3, 1)), clean, noisy, unit, valid, (), 10.0)
@@ -56,7 +74,7 @@ def test_values_are_held_against_clean_and_quantiles_against_noisy_targets():
     assert not value_errors.any() and not quantile_errors.any()
 
 
-def test_errors_are_in_units_of_the_series_and_targets_clipped():
+def test_errors_are_in_units_of_the_series_and_targets_are_clipped():
     scale = Affine(jnp.array([100.0]), jnp.array([10.0]))
     out, clean = jnp.full((1, 2, 1), 120.0), jnp.array([[130.0, 1e9]])
     errors, counted = prediction_errors(out, clean, clean, scale, jnp.ones((1, 2), bool), (), 5.0)
@@ -64,14 +82,14 @@ def test_errors_are_in_units_of_the_series_and_targets_clipped():
     assert counted.all()
 
 
-def test_a_series_without_spread_does_not_count():
+def test_a_constant_series_does_not_count():
     flat = Affine(jnp.array([100.0]), jnp.array([0.0]))
     ones = jnp.ones((1, 2))
     _, counted = prediction_errors(ones[..., None], ones, ones, flat, jnp.ones((1, 2), bool), (), 5.0)
     assert not counted.any()
 
 
-def test_series_weigh_by_their_spread_without_a_gradient():
+def test_series_are_weighted_by_their_spread_without_a_gradient():
     quantiles = jnp.array([[[0.0, 1.0, 4.0]], [[0.0, 0.5, 1.0]]])
     weights = spread_weights(quantiles, jnp.ones((2, 1), bool), power=0.5, least=0.0)
     np.testing.assert_allclose(weights, [0.5, 1.0], rtol=1e-6)
@@ -85,59 +103,57 @@ def test_similarity_is_zero_for_equal_directions_and_two_for_opposite_ones():
     np.testing.assert_allclose(similarity_distance(a, -a), 2, atol=1e-6)
 
 
-@pytest.mark.parametrize("config", [LOCAL_RUN, RICH_LOCAL_RUN, OPERATOR_RUN, RICH_RUN])
-def test_what_stands_in_invalid_slots_does_not_matter(config):
-    """What stands in invalid slots never reaches the loss; what stands in valid ones of the target does."""
-    model = build_model(config.model)
-    params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
-    loss = jax.jit(make_loss(model, config.training))
-    sample = jax.jit(lambda key: sample_group(key, PRIOR))(jax.random.key(1))
-    rubbish = lambda x: jnp.where(sample.valid, x, 1e6)  # noqa: E731
+@pytest.mark.parametrize(
+    "config",
+    [REPORT_LOCAL_RUN, FIM_LOCAL_RUN, DEEPONET_RUN, QUANTILE_REPORT_RUN, FIM_RUN],
+    ids=["fim_local_report", "fim_local", "deeponet", "fim_report", "fim"],
+)
+def test_invalid_slots_do_not_reach_the_loss_and_the_target_does(config):
+    model, params = model_and_params(config)
+    loss_function = Loss(model, config.training)
+    loss = jax.jit(loss_function)
+    sample = draw(seed=1)
+    rubbish = lambda x: jnp.where(sample.valid, x, 1e6)
     dirty = sample.replace(noisy=rubbish(sample.noisy), clean=rubbish(sample.clean), times=rubbish(sample.times))
     chex.assert_trees_all_close(loss(params, dirty), loss(params, sample), rtol=1e-5)
     broken = jnp.where(sample.valid, sample.noisy, jnp.nan)
-    gradient = jax.jit(jax.grad(lambda params, sample: make_loss(model, config.training)(params, sample).total))
+    gradient = jax.jit(jax.grad(lambda params, sample: loss_function(params, sample).total))
     chex.assert_tree_all_finite(gradient(params, sample.replace(noisy=broken, times=rubbish(sample.times))))
-    bend = jnp.square(jnp.arange(float(PRIOR.slots)))[None]
+    bend = jnp.square(jnp.arange(float(WINDOWS.slots)))[None]
     other = sample.replace(noisy=sample.noisy.at[:, -1].add(bend), clean=sample.clean.at[:, -1].add(bend))
     assert loss(params, other).total != loss(params, sample).total
 
 
 def test_the_similarity_loss_sends_no_gradient_into_the_true_embedding():
-    """Only through h*_K: the target's values must not get a gradient from the similarity term."""
-    model = build_model(RICH_RUN.model)
-    params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
-    sample = jax.jit(lambda key: sample_group(key, PRIOR))(jax.random.key(1))
-    heavy = dataclasses.replace(RICH_RUN.model, similarity_weight=1e3)
-    plain = dataclasses.replace(RICH_RUN.model, similarity_weight=0.0)
+    """The target's values get no gradient from the similarity term, which only trains the predicted embedding."""
+    _, params = model_and_params(QUANTILE_REPORT_RUN)
+    sample = draw(seed=1)
 
-    def gradient(model_config):
-        loss = make_loss(build_model(model_config), RICH_RUN.training)
-        change = lambda noise: loss(params, sample.replace(noisy=sample.noisy.at[:, -1].add(noise))).total  # noqa: E731
+    def gradient(similarity_weight):
+        config = dataclasses.replace(QUANTILE_REPORT_RUN.model, similarity_weight=similarity_weight)
+        loss = Loss(build_model(config, WINDOWS.count), QUANTILE_REPORT_RUN.training)
+        change = lambda noise: loss(params, sample.replace(noisy=sample.noisy.at[:, -1].add(noise))).total
         return jax.jit(jax.grad(change))(jnp.zeros_like(sample.noisy[:, -1]))
 
-    np.testing.assert_allclose(gradient(heavy), gradient(plain), rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(gradient(1e3), gradient(0.0), rtol=1e-4, atol=1e-6)
 
 
-def test_a_fim_l_trained_beside_fim_has_its_own_loss_on_the_seen_windows():
-    """The weight adds FIM-l's error as its own training has it, averaged over each series' unobserved points."""
-    config = dataclasses.replace(RICH_RUN.model, similarity_weight=0.0)
-    prior = dataclasses.replace(PRIOR, missing=1.0, short_history=0.0)
-    sample = jax.jit(lambda key: sample_group(key, prior))(jax.random.key(3))
+def test_interpolation_weight_adds_fim_ls_own_loss_on_the_seen_windows():
+    """FIM-l's error as in its own training, averaged over the unobserved points of each series."""
+    _, params = model_and_params(FIM_RUN)
+    sample = draw(3, dataclasses.replace(PRIOR, missing=1.0, short_history=0.0))
     losses = {}
     for weight in (0.0, 0.5):
-        model = build_model(dataclasses.replace(config, interpolation_weight=weight))
-        params = jax.jit(lambda key: init_params(model, key))(jax.random.key(0))
-        losses[weight] = jax.jit(make_loss(model, RICH_RUN.training))(params, sample)
-    local = build_model(config.local)
+        model = build_model(dataclasses.replace(FIM_RUN.model, interpolation_weight=weight), WINDOWS.count)
+        losses[weight] = jax.jit(Loss(model, FIM_RUN.training))(params, sample)
+    local = build_model(FIM_RUN.model.local, WINDOWS.count)
     past = jax.tree.map(lambda x: x[:, :-1] if x.ndim == 3 else x, sample)
     folded = fold_windows(past)
     out = jax.jit(lambda params: interpolate(local, params, folded))(params["local"])
-    unseen = folded["valid"] & ~folded["observed"]
-    value_map = fit_range(folded["noisy"], folded["observed"])
-    errors, counted = prediction_errors(
-        out, folded["clean"], folded["noisy"], value_map, unseen, config.quantile_levels, WINDOW_CLIP
-    )
+    unseen = folded.valid & ~folded.observed
+    value_map = fit_range(folded.noisy, folded.observed)
+    levels = FIM_RUN.model.quantile_levels
+    errors, counted = prediction_errors(out, folded.clean, folded.noisy, value_map, unseen, levels, WINDOW_CLIP)
     by_series = lambda x: np.asarray(x).reshape(len(sample.season), -1)
     expected = np.sum(by_series(errors * counted), axis=-1) / np.maximum(by_series(counted).sum(axis=-1), 1)
     added = losses[0.5].total - losses[0.0].total
@@ -151,9 +167,11 @@ def test_linear_interpolation_is_numpys():
     np.testing.assert_allclose(interpolate_linearly(values, times, mask, query)[0], expected, rtol=1e-6)
 
 
-def test_repeating_the_last_window():
+def test_repeating_the_last_window_and_value():
     windows = random_windows(share=1.0)
     regular = jnp.broadcast_to(jnp.arange(1.0, 25.0).reshape(1, 3, 8), (3, 3, 8))
     windows = windows.replace(times=regular)
     out = repeat_last_window(windows, regular[:, -1] + 8.0)
     chex.assert_trees_all_close(out, windows.values[:, -1], rtol=1e-6)
+    out = repeat_last_value(windows, regular[:, -1] + 8.0)
+    chex.assert_trees_all_close(out, jnp.repeat(windows.values[:, -1, -1:], 8, axis=1), rtol=1e-6)

@@ -1,4 +1,4 @@
-"""Schedule, weight decay, and what is frozen."""
+"""Schedules, weight decay, frozen parts, Muon."""
 
 import functools
 
@@ -9,10 +9,10 @@ from optax.contrib import MuonDimensionNumbers
 
 from configs.paper_fim import get_config as paper_config
 from fimjax.config import TrainingConfig
-from fimjax.models import build_model, init_params
+from fimjax.models import build_model, param_shapes
 from fimjax.training.optim import (
     ADAM_RMS,
-    NARROWEST_MUON,
+    MIN_MUON_WIDTH,
     decayed,
     frozen_parts,
     make_optimizer,
@@ -20,11 +20,11 @@ from fimjax.training.optim import (
     orthogonalised,
     split_params,
 )
-from tests.training.examples import FIM_RUN, FORECASTER
+from tests.examples import FIM, REPORT_FIM, WINDOW_COUNT
 
 
 def test_the_papers_schedule():
-    """Floor at first, 1e-4 after 100 steps of warm-up, then 1e-4 * sqrt(100 / step) down to the floor of 1e-5."""
+    """1e-5 at first, 1e-4 after 100 steps of warm-up, then 1e-4 * sqrt(100 / step) down to the floor of 1e-5."""
     rate = make_schedule(paper_config().training)
     steps = [0, 50, 100, 400, 2_500, 10_000, 1_000_000]
     expected = [1e-5, 5e-5, 1e-4, 5e-5, 2e-5, 1e-5, 1e-5]
@@ -39,27 +39,25 @@ def test_the_cosine_schedule():
     np.testing.assert_allclose([rate(0), rate(100), rate(550), rate(1_000)], [1e-5, 1e-3, 5.05e-4, 1e-5], rtol=1e-5)
 
 
-def test_weight_decay_is_for_matrices_only():
-    model = build_model(FORECASTER)
-    shapes = jax.eval_shape(lambda key: init_params(model, key), jax.random.key(0))
+def test_only_matrices_decay():
+    shapes = param_shapes(build_model(FIM, WINDOW_COUNT))
     for path, marked in jax.tree_util.tree_leaves_with_path(decayed(shapes)):
         assert marked == (path[-1].key == "kernel"), jax.tree_util.keystr(path)
 
 
 def test_frozen_parts():
-    assert frozen_parts(FORECASTER) == {"local"}
-    assert frozen_parts(FIM_RUN.model) == frozenset()
+    assert frozen_parts(REPORT_FIM) == {"local"}
+    assert frozen_parts(FIM) == frozenset()
     trained, kept = split_params({"local": 1, "summary": 2}, frozenset({"local"}))
     assert trained == {"summary": 2} and kept == {"local": 1}
 
 
-def test_muon_takes_the_wide_matrices_and_only_them():
-    model = build_model(FORECASTER)
-    shapes = jax.eval_shape(lambda key: init_params(model, key), jax.random.key(0))
-    is_kind = lambda x: x is None or isinstance(x, MuonDimensionNumbers)  # noqa: E731
+def test_muon_updates_wide_matrices_only():
+    shapes = param_shapes(build_model(FIM, WINDOW_COUNT))
+    is_kind = lambda x: x is None or isinstance(x, MuonDimensionNumbers)
     for path, kind in jax.tree_util.tree_leaves_with_path(orthogonalised(shapes), is_leaf=is_kind):
         leaf = functools.reduce(lambda tree, part: tree[part.key], path, shapes)
-        is_wide = path[-1].key == "kernel" and min(leaf.shape) >= NARROWEST_MUON
+        is_wide = path[-1].key == "kernel" and min(leaf.shape) >= MIN_MUON_WIDTH
         assert (kind is not None) == is_wide, jax.tree_util.keystr(path)
 
 
@@ -72,7 +70,7 @@ def test_muons_updates_have_orthogonal_rows_of_adams_size():
     updates, _ = optimizer.update(gradients, optimizer.init(params), params)
     kernel = np.asarray(updates["layer"]["kernel"]) / 1e-2
     sizes = np.linalg.svd(kernel, compute_uv=False)
-    assert sizes.max() < 1.8 * sizes.min()  # of the gradient itself, 5.5
+    assert sizes.max() < 1.8 * sizes.min()  # 5.5 for the gradient itself
     np.testing.assert_allclose(np.sqrt(np.mean(kernel**2)), ADAM_RMS, rtol=0.2)
-    sizes = np.abs(updates["layer"]["bias"])  # AdamW's first step is as long for every gradient
+    sizes = np.abs(updates["layer"]["bias"])  # AdamW's first step has the same size for every gradient
     np.testing.assert_allclose(sizes, sizes[0], rtol=1e-3)

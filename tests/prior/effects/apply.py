@@ -14,8 +14,7 @@ from fimjax.prior.observation import Effect
 from tests.prior.quick import quick_jit
 
 N = 400
-SHARES = ("growth", "jumps", "cycles", "days", "weeks", "exponential", "noise", "unrest", "outliers", "missing")
-QUIET = PriorConfig(**dict.fromkeys(SHARES, 0.0))
+QUIET = PriorConfig()
 """A prior without effects."""
 EVERYWHERE = jnp.ones(N, bool)
 EVERY_STEP = jnp.arange(N)[None]

@@ -52,7 +52,7 @@ def test_daily_pattern_repeats_and_has_its_size():
     assert np.median(found.std(axis=1)) == pytest.approx(4.0 * 0.7, rel=0.3)
 
 
-@pytest.mark.parametrize("pattern", ["days", "weeks"])
+@pytest.mark.parametrize("pattern", ["daily_pattern", "weekly_pattern"])
 def test_patterns_occur_in_their_share_of_series_whose_season_is_a_day(pattern):
     config = dataclasses.replace(QUIET, **{pattern: 0.4})
     assert 0.3 < changed_share(daily_and_weekly_patterns, config, season=24) < 0.5
@@ -61,7 +61,7 @@ def test_patterns_occur_in_their_share_of_series_whose_season_is_a_day(pattern):
 
 
 def test_series_with_a_daily_pattern_have_strong_seasons_and_noise():
-    config = dataclasses.replace(QUIET, days=1.0)
+    config = dataclasses.replace(QUIET, daily_pattern=1.0)
     clean, noisy, state = apply((daily_and_weekly_patterns, noise), config, season=24)
     by_day = clean[:, : clean.shape[1] // 24 * 24].reshape(len(clean), -1, 24)
     assert np.median(by_day.mean(axis=1).std(axis=1)) > 2 * WAVE_DEVIATION

@@ -55,7 +55,7 @@ def test_noise_at_slots_is_independent_and_has_the_spread_of_the_path():
 
 
 def test_level_noise_is_in_proportion_to_the_changes_of_the_level():
-    config = dataclasses.replace(QUIET, unrest=0.5)
+    config = dataclasses.replace(QUIET, level_noise=0.5)
     step_change = float(seasonally_adjusted_scale(WAVE, EVERYWHERE, jnp.array(12)).step_change)
     clean, noisy, _ = apply(noise, config, season=12)
     errors = (noisy - clean).std(axis=1)
@@ -67,5 +67,5 @@ def test_level_noise_is_in_proportion_to_the_changes_of_the_level():
 
 @pytest.mark.parametrize("options", [{"season": 7}, {"season": 1}, {"season": 12, "may_add_noise": False}])
 def test_other_series_have_no_level_noise(options):
-    clean, noisy, _ = apply((noise, outliers), dataclasses.replace(QUIET, unrest=0.5), **options)
+    clean, noisy, _ = apply((noise, outliers), dataclasses.replace(QUIET, level_noise=0.5), **options)
     assert (noisy == clean).all()

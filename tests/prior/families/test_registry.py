@@ -7,11 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from fimjax.config import PriorConfig, PriorWeights
+from fimjax.config import PriorWeights
 from fimjax.prior.families import FAMILIES
+from tests.examples import ALL_EFFECTS
 from tests.prior.quick import fair_jit
 
-STEPS = PriorConfig().total_steps
+STEPS = 480
 CHUNK = 1_000
 
 
@@ -21,7 +22,7 @@ def test_names_are_those_of_the_weights_in_the_same_order():
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_ten_thousand_draws_are_finite_float32_and_differ(name):
-    seasons = np.resize([*PriorConfig().seasons, 168, 2], CHUNK).astype(np.int32)
+    seasons = np.resize([*ALL_EFFECTS.seasons, 168, 2], CHUNK).astype(np.int32)
 
     @fair_jit
     def draw(keys):
