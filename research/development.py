@@ -140,7 +140,6 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder of the data (default: FIMJAX_DATA, or the user's cache)")
     parser.add_argument("--origins", type=int, nargs="+", default=[1], help="1: the last steps, 2: those before them")
     parser.add_argument("--seasonal", type=float, help="least strength of the season, 0 to 1 (default: any series)")
-    parser.add_argument("--views", nargs="+", default=["plain"], help="looks at each series that are averaged")
     parser.add_argument("--calibrate", action="store_true", help="widths by how far off those of the last steps were")
     parser.add_argument("--dates", action="store_true", help="compare forecasts by steps with those by dated frames")
     parser.add_argument("--output", type=Path, help="where to write the figures of all models, as CSV")
@@ -164,7 +163,7 @@ def main() -> int:
             raise EvaluationError(f"--seasonal: no series of {', '.join(arguments.datasets)} has a season so strong")
         found = []
         for path in arguments.model:
-            model = Forecaster.from_pretrained(path, views=arguments.views)
+            model = Forecaster.from_pretrained(path)
             model = Calibrated(model) if arguments.calibrate else model
             look = compare_ways if arguments.dates else measure
             rows = pd.DataFrame({name: look(model, part) for name, part in parts.items()}).T

@@ -27,7 +27,7 @@ from fimjax.evaluation.datasets.dataset import Dataset
 from fimjax.evaluation.datasets.folder import load_dataset
 from fimjax.evaluation.datasets.sampling import take_sample
 from fimjax.forecaster import Forecaster
-from fimjax.inference.predict import Params, mean_of_members
+from fimjax.inference.predict import Params
 from fimjax.inference.quantiles import interpolate_quantiles
 from fimjax.models import build_model
 from fimjax.nn.quantile_head import median_index
@@ -75,7 +75,7 @@ def _ask_group(config: Config, params: Params, key: jax.Array, group: jax.Array)
     sample = sample_groups(key, group, 1, config.prior)
     folded = fold_windows(sample.replace(**{name: getattr(sample, name)[:, :-1] for name in FIELDS}))
     local = build_model(config.model.local)
-    return folded, mean_of_members(config, params, lambda member: interpolate(local, member["local"], folded))
+    return folded, interpolate(local, params["local"], folded)
 
 
 def held_out_windows(config: Config, params: Params, series: int, seed: int) -> list[Window]:

@@ -7,22 +7,12 @@ import jax
 import numpy as np
 
 from fimjax.config import Config
-from fimjax.inference.predict import Params, reading
-from fimjax.inference.views import View
+from fimjax.inference.predict import Params, inference_config
 
 
-def fingerprint(config: Config, params: Params, views: tuple[View, ...]) -> str:
+def fingerprint(config: Config, params: Params) -> str:
     """Changes with the weights, with how a series is read, and with fimjax's version."""
-    prior = reading(config).prior
-    about = (
-        metadata.version("fimjax"),
-        config.model,
-        prior.windows,
-        prior.min_window_steps,
-        prior.max_window_steps,
-        prior.slots,
-        views,
-    )
+    about = (metadata.version("fimjax"), inference_config(config))
     digest = hashlib.sha256(repr(about).encode())
     for path, leaf in jax.tree_util.tree_leaves_with_path(params):
         digest.update(jax.tree_util.keystr(path).encode())

@@ -1,14 +1,9 @@
-"""FIM asked in other ways, as contenders: `--models fim,looks=fimjax.evaluation.variants:two_looks`."""
+"""FIM asked in other ways, as contenders: `--models fim,calibrated=fimjax.evaluation.variants:calibrated`."""
 
 import functools
 from typing import Any
 
 from fimjax.forecaster import Forecaster
-
-
-def two_looks() -> Forecaster:
-    """The default weights, whose forecasts by windows of one horizon and of one and a half are averaged."""
-    return Forecaster.from_pretrained(views=("plain", "long"))
 
 
 def calibrated() -> "Calibrated":

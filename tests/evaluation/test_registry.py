@@ -8,7 +8,6 @@ from fimjax.errors import EvaluationError
 from fimjax.evaluation.forecasts import require_finite
 from fimjax.evaluation.registry import BenchmarkModel, ask, find_models
 from fimjax.forecaster import Forecaster
-from fimjax.inference.views import read_views
 from tests.evaluation.examples import Broken, Repeater, make_dataset
 
 KNOWN = ("naive", "sicoum")
@@ -50,12 +49,6 @@ def test_a_model_that_cannot_be_had_is_refused_in_a_sentence(specs, message):
 def test_fim_is_the_bundled_model():
     (fim,) = find_models(["fim"], KNOWN, {})
     assert fim.name == "fim" and fim.version == Forecaster.from_pretrained().version and not fim.trained_on
-
-
-def test_two_looks_are_a_contender():
-    once, twice = find_models(["fim", "looks=fimjax.evaluation.variants:two_looks"], (), {})
-    assert once.model.views == read_views("plain") and twice.model.views == read_views(("plain", "long"))
-    assert once.version != twice.version
 
 
 def test_calibrated_intervals_are_a_contender():
