@@ -1,4 +1,4 @@
-"""`python -m fimjax` is the command `fimjax`."""
+"""`python -m fimjax` runs the command `fimjax`."""
 
 import sys
 

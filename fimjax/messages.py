@@ -1,11 +1,11 @@
-"""Warnings that name their series, and point at the caller's line wherever in fimjax they are found."""
+"""Warnings that name their series and point at the caller's line."""
 
 import sys
 import warnings
 from typing import Any
 
-MOST_NAMED = 10
-"""Series that a warning names."""
+MAX_NAMED = 10
+"""Most series that a warning names."""
 
 
 def warn_user(message: str) -> None:
@@ -16,7 +16,7 @@ def warn_user(message: str) -> None:
     warnings.warn(message, stacklevel=level)
 
 
-def listed(ids: list[Any]) -> str:
-    """Series by their ids, as many as one can read."""
-    shown = ", ".join(map(repr, ids[:MOST_NAMED]))
-    return f"series {shown}" if len(ids) <= MOST_NAMED else f"{len(ids):,} series, such as {shown}"
+def list_series(ids: list[Any]) -> str:
+    """The ids of some series, shortened if there are many."""
+    shown = ", ".join(map(repr, ids[:MAX_NAMED]))
+    return f"series {shown}" if len(ids) <= MAX_NAMED else f"{len(ids):,} series, such as {shown}"

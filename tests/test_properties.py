@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fimjax.config import Config, PriorConfig, TrainingConfig
 from fimjax.forecaster import Forecaster
-from fimjax.inference import engine
+from fimjax.inference import batching, request
 from tests.examples import QUERYING_FORECASTER
 from tests.inference.parameters import params_of
 
@@ -116,14 +116,16 @@ def test_neither_company_nor_order_show(series, random, h):
 @given(
     st.lists(gappy(), min_size=9, max_size=12),
     horizons,
-    st.sampled_from([{"CHUNK": 1}, {"CHUNK": 5}, {"BATCHES": (2, 4)}, {"FEWEST_POINTS": 64, "FEWEST_QUERIES": 16}]),
+    st.sampled_from(
+        [{"CHUNK_SERIES": 1}, {"CHUNK_SERIES": 5}, {"BATCHES": (2, 4)}, {"MIN_POINTS": 64, "MIN_QUERIES": 16}]
+    ),
 )
 def test_chunks_batches_and_padding_do_not_show(series, h, changes):
     """But for rounding: another shape is another program, and sums in another order (1e-6 was seen)."""
     expected = forecast(series, h).reshape(len(series), h, -1)
     with pytest.MonkeyPatch.context() as patch:
         for name, value in changes.items():
-            patch.setattr(engine, name, value)
+            patch.setattr(batching if hasattr(batching, name) else request, name, value)
         found = forecast(series, h).reshape(len(series), h, -1)
     for (_, y), a, b in zip(series, found, expected):
         assert_same(a, b, spread(y))
@@ -244,7 +246,7 @@ def test_a_series_without_observations_has_none(empty, h):
         warnings.simplefilter("always")
         found = forecast(series, h)
     named = ", ".join(f"'s{i}'" for i, none in enumerate(empty) if none)
-    expected = [f"no observation to go by, so that answers are NaN: series {named}"] if any(empty) else []
+    expected = [f"no observed value, so predictions are NaN: series {named}"] if any(empty) else []
     assert [str(w.message) for w in caught] == expected
     np.testing.assert_array_equal(np.isnan(found).all(axis=-1), np.repeat(empty, h))
     np.testing.assert_array_equal(np.isnan(found).any(axis=-1), np.repeat(empty, h))

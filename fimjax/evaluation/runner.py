@@ -117,7 +117,7 @@ def to_frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
     """Makes the frame of metrics.csv; it has columns for bounds only if a data set is a sample."""
     frame = pd.DataFrame(rows)
     bounds = [f"{name}_{end}" for name in METRICS for end in ("lo", "hi")]
-    return frame[[c for c in (*COLUMNS, *bounds) if c in frame.columns and not frame[c].isna().all() or c in COLUMNS]]
+    return frame[[c for c in (*COLUMNS, *bounds) if (c in frame.columns and not frame[c].isna().all()) or c in COLUMNS]]
 
 
 def write_metrics(frame: pd.DataFrame, out: Path) -> list[Path]:

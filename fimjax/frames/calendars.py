@@ -1,27 +1,31 @@
 """The dates of a calendar, such as month ends or business days, and the clocks of time zones."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 from pandas import offsets
 
 from fimjax.errors import InputError
-from fimjax.frames.panel import Zone
+
+Zone = str | datetime.tzinfo | None
+"""The time zone whose clocks a series follows; None if its dates have none."""
 
 FIRST, LAST = np.datetime64("1677-09-22"), np.datetime64("2262-04-10")
 """The days that nanoseconds in 64 bits can count."""
 
 
 def to_wall(stamps: np.ndarray, zone: Zone) -> np.ndarray:
-    """What the clocks of a zone show at UTC instants."""
+    """The local times that the clocks of a zone show at UTC instants."""
     if zone is None:
         return stamps
     return pd.DatetimeIndex(stamps, tz="UTC").tz_convert(zone).tz_localize(None).to_numpy()
 
 
 def to_utc(wall: np.ndarray, zone: Zone) -> np.ndarray:
-    """The UTC instants when the clocks of a zone show a time.
+    """The UTC instants at which the clocks of a zone show local times.
 
-    When they are set back and show it twice, the first; when they are set forward and skip it, the next that there is.
+    A local time that occurs twice (clocks set back) means the first; one that is skipped means the next that exists.
     """
     if zone is None:
         return wall
@@ -31,12 +35,12 @@ def to_utc(wall: np.ndarray, zone: Zone) -> np.ndarray:
 
 
 def same_day(months: int, day: int) -> offsets.DateOffset:
-    """Every so many months, on a day of the month, or the last day of months that are too short for it."""
+    """A step of some months to the same day of the month, or to the last day of months that are too short."""
     return offsets.DateOffset(months=months, day=day)
 
 
 def count_of(offset: offsets.BaseOffset) -> int:
-    """How many dates of its calendar an offset goes on: 2 for 2MS."""
+    """How many dates of its calendar an offset moves: 2 for 2MS."""
     return offset.kwds["months"] if type(offset) is offsets.DateOffset else offset.n
 
 
@@ -46,7 +50,7 @@ def weekday_of(days: np.ndarray) -> np.ndarray:
 
 
 def dates_of(offset: offsets.BaseOffset, first: np.datetime64, last: np.datetime64, after: int = 1) -> np.ndarray:
-    """All dates of the calendar of an offset, whatever its count.
+    """All dates of an offset's calendar, ignoring its count.
 
     Args:
         offset: anything but a fixed length of time.
@@ -81,7 +85,7 @@ def is_hourly(offset: offsets.BaseOffset) -> bool:
 
 
 def _months_of(offset: offsets.BaseOffset) -> tuple[int, int, int] | None:
-    """Every how many months a calendar has a date, the first of these months (January is 0), and the day."""
+    """The months between two dates of a calendar, its first month (January is 0), and its day of the month."""
     kind = type(offset)
     if kind is offsets.DateOffset:
         return 1, 0, offset.kwds["day"]
@@ -96,7 +100,7 @@ def _months_of(offset: offsets.BaseOffset) -> tuple[int, int, int] | None:
 
 
 def _month_days(every: int, anchor: int, day: int, first: np.datetime64, last: np.datetime64, after: int) -> np.ndarray:
-    """A day of some months, from one before first to some after last."""
+    """One day in each of some months, from one before `first` to `after` dates after `last`."""
     low, high = (x.astype("datetime64[M]").astype(np.int64) for x in (first, last))
     low -= every + (low - anchor) % every
     months = np.arange(low, high + every * (after + 1) + 1, every).astype("datetime64[M]")

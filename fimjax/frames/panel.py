@@ -1,67 +1,173 @@
-"""Series in memory: ids, stamps and values, read from arrays."""
+"""The series of a caller: read once from a frame or from arrays, with their frequency and season."""
 
-import datetime
+import dataclasses
+import functools
 import numbers
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from fimjax.errors import InputError
+from fimjax.frames.columns import Source, check_count, refuse_unsorted, to_objects, to_stamps, to_values
+from fimjax.frames.frequency import Freq, Frequency, infer_frequency
+from fimjax.frames.tables import ID, TARGET, TIME, ArraySchema, Schema, read_frame
 
-Zone = str | datetime.tzinfo | None
-"""The time zone whose clocks a series follows; None if its dates have none."""
+MAX_STAMPS = 10_000_000
+"""Most timestamps of one series after missing ones were inserted; more mean a wrong frequency or date."""
+
+ON_GRID = 1e-3
+"""How far from a whole step the timestamps of a regular series may be."""
+
+REGULAR = 0.8
+"""Share of timestamps on whole steps from which on a series is regular, so that missing ones can be inserted."""
+
+ACCEPTED = (
+    "a frame of pandas or polars, an array or list of numbers, a list of these, or a tuple (t, y) or (t, y, mask)"
+)
+"""Kinds of input, for error messages."""
 
 
-def check_count(name: str, value: int) -> int:
-    """A whole number of at least one."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not value >= 1 or value % 1:
-        raise InputError(f"{name}={value!r}: must be a whole number of at least 1")
-    return int(value)
-
-
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Panel:
-    """N series as the caller gave them."""
+    """B series as a caller gave them. All methods of the forecaster and the plots work on this one record."""
 
-    ids: np.ndarray  # [N], objects (str, int, ...) in order of first appearance
-    stamps: list[np.ndarray]  # N arrays of int64, float64 or datetime64[ns] (UTC instants), strictly rising
-    values: list[np.ndarray]  # N arrays of float64, NaN = missing
+    schema: Schema
+    """Ids, names of columns, and how to build answers."""
+    stamps: list[np.ndarray]  # B arrays of int64, float64 or datetime64[ns] (UTC), strictly increasing
+    values: list[np.ndarray]  # B arrays of float64, NaN = missing
+    freq: Freq | None = None
+    """The frequency that the caller gave; None to infer it."""
+    season_length: int | None = None
+    """The season that the caller gave; None for the usual one of the frequency."""
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.stamps)
+
+    @property
+    def ids(self) -> np.ndarray:
+        """[B], objects (str, int, ...) in order of first appearance."""
+        return self.schema.ids
+
+    @property
+    def has_dates(self) -> bool:
+        """Whether times are dates rather than numbers."""
+        return self.stamps[0].dtype.kind == "M"
+
+    @property
+    def ends(self) -> np.ndarray:
+        """[B], the last timestamp of each series, observed or not."""
+        return np.array([stamps[-1] for stamps in self.stamps])
+
+    @functools.cached_property
+    def frequency(self) -> Frequency:
+        """The step between two points."""
+        return infer_frequency(self.stamps, self.freq, self.schema.zone)
+
+    @functools.cached_property
+    def season(self) -> int:
+        """Steps in a season, 1 for none."""
+        if self.season_length is None:
+            return self.frequency.season_length
+        season = check_count("season_length", self.season_length)
+        if season >= 2**31:
+            raise InputError(f"season_length={season}: must be less than 2**31")
+        return season
+
+    def with_float_times(self) -> "Panel":
+        """The same panel, with answers at times that need not be whole numbers."""
+        return dataclasses.replace(self, schema=self.schema.with_floats())
+
+    def positions(self) -> list[np.ndarray]:
+        """The times of each series in steps, 0 at its last timestamp."""
+        lengths = [len(stamps) for stamps in self.stamps]
+        found = self.frequency.positions(np.concatenate(self.stamps), np.repeat(self.ends, lengths))
+        return np.split(found, np.cumsum(lengths)[:-1])
+
+    def build(self, ids: np.ndarray, stamps: np.ndarray, columns: dict[str, np.ndarray]) -> Any:
+        """Builds a frame of the caller's kind from ids, timestamps and further columns."""
+        return self.schema.build({self.schema.id_col: ids, self.schema.time_col: stamps, **columns})
 
 
-@dataclass(frozen=True)
-class Source:
-    """What an array was read from, to say where a fault lies."""
-
-    name: str
-    place: Callable[[int], str]
-    """The name of a row."""
-
-    def refuse(self, fault: str, row: int, hint: str = "") -> NoReturn:
-        """Raises the error that row has a fault."""
-        raise InputError(f"{self.name} {fault} in {self.place(int(row))}{hint}")
-
-
-def from_arrays(series: Any) -> Panel:
-    """Reads series from arrays (NumPy, masked, JAX, or lists of numbers); their ids are 0, 1, 2, ...
-
-    Unobserved points keep their times, unless these do not rise: then they are padding, and left out. The times of all
-    series are of one type: floats where those of any are.
+def read_panel(
+    data: Any,
+    freq: Freq | None = None,
+    season_length: int | None = None,
+    id_col: str = ID,
+    time_col: str = TIME,
+    target_col: str = TARGET,
+    row_name: Callable[[int], str] = lambda row: f"row {row}",
+) -> Panel:
+    """Reads and checks frames of pandas or polars, arrays, lists of arrays, and tuples (t, y) or (t, y, mask).
 
     Args:
-        series: values [T] of one series or [N, T] of several, at times 0, 1, 2, ...; or a tuple (t, y) or (t, y, mask),
-            mask True where observed, with y [T] or [N, T] and the others of a shape that fits; or a list with values
-            [T] or such a tuple for each series. The index of a Series of pandas is its t, if no other is given.
+        data: the series. A Panel is returned as it is, with its own frequency and season.
+        row_name: how error messages name a row of a frame.
     """
-    if is_frame(series):
-        raise InputError(f"a {type(series).__name__} is a frame, not an array")
+    if isinstance(data, Panel):
+        return data
+    schema: Schema
+    if is_frame(data):
+        schema, stamps, values = read_frame(data, id_col, time_col, target_col, row_name)
+    else:
+        schema, stamps, values = read_arrays(data)
+    return Panel(schema, stamps, values, freq, season_length)
+
+
+def is_frame(data: Any) -> bool:
+    """Whether this is a frame, including lazy frames of polars."""
+    # A lazy frame warns if it is asked for its columns.
+    return hasattr(data, "collect") or hasattr(data, "columns")
+
+
+def insert_missing_timestamps(panel: Panel) -> tuple[Panel, list[np.ndarray]]:
+    """Adds a row without a value at every step that a regular series lacks; irregular series stay as they are.
+
+    Returns:
+        The panel with these rows, and the times of each series in steps, 0 at its last timestamp.
+    """
+    rows = zip(panel.ids, panel.stamps, panel.values, panel.positions())
+    stamps, values, positions = zip(*(_insert_missing(*row, panel.frequency) for row in rows))
+    return dataclasses.replace(panel, stamps=list(stamps), values=list(values)), list(positions)
+
+
+def _insert_missing(
+    id: Any, stamps: np.ndarray, values: np.ndarray, positions: np.ndarray, frequency: Frequency
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Timestamps, values and positions [m] of one series, from its own [n]."""
+    steps = int(round(-positions[0]))
+    regular = np.abs(positions - positions.round()) <= ON_GRID
+    if (steps + 1 == len(stamps) and regular.all()) or regular.mean() < REGULAR or not regular[0]:
+        return stamps, values, positions
+    if steps >= MAX_STAMPS:
+        raise InputError(f"series {id!r} has {len(stamps)} rows in {steps} steps of {frequency}: give freq")
+    grid = np.concatenate([stamps[:1], frequency.stamps_after(stamps[0], steps)])
+    empty = np.ones(len(grid), bool)
+    empty[np.clip((positions.round() + steps).astype(np.int64), 0, steps)] = False
+    added = np.flatnonzero(empty)
+    columns = (stamps, grid[added]), (values, np.full(len(added), np.nan)), (positions, added - float(steps))
+    order = np.argsort(np.concatenate(columns[0]), kind="stable")
+    first, second, third = (np.concatenate(parts)[order] for parts in columns)
+    return first, second, third
+
+
+def read_arrays(series: Any) -> tuple[ArraySchema, list[np.ndarray], list[np.ndarray]]:
+    """Reads series from arrays (NumPy, masked, JAX, or lists of numbers); their ids are 0, 1, 2, ...
+
+    Unobserved points keep their times. If these do not increase, the points are padding and are left out. The times of
+    all series get one type: floats if those of any series are floats.
+
+    Args:
+        series: values [T] of one series or [B, T] of several, at times 0, 1, 2, ...; or a tuple (t, y) or (t, y, mask),
+            mask True where observed, with y [T] or [B, T] and the others broadcast to it; or a list with values [T] or
+            such a tuple for each series. The index of a pandas Series is its t, unless t is given.
+
+    Returns:
+        The schema, and the timestamps and values of each series as in a Panel.
+    """
     if not isinstance(series, list | tuple) and _array(series, "y").ndim == 0:
-        raise InputError(f"the input is {_describe(series)}, not {TAKEN}")
+        raise InputError(f"the input is {_describe(series)}, not {ACCEPTED}")
     if isinstance(series, list) and not (series and all(map(_is_number, series))):
         parts = [part if isinstance(part, tuple) else (None, part) for part in series]
     else:
@@ -69,20 +175,11 @@ def from_arrays(series: Any) -> Panel:
     if not parts:
         raise InputError("there are no series")
     read = [_read(part, i) for i, part in enumerate(parts)]
-    return Panel(to_objects(range(len(read))), _of_one_type([t for t, _ in read]), [y for _, y in read])
-
-
-TAKEN = "a frame of pandas or polars, an array or list of numbers, a list of these, or a tuple (t, y) or (t, y, mask)"
-"""What series may be given as."""
-
-
-def is_frame(data: Any) -> bool:
-    """Whether this is a frame, if only a lazy one of polars, which minds being asked for its columns."""
-    return hasattr(data, "collect") or hasattr(data, "columns")
+    return ArraySchema(to_objects(range(len(read)))), _of_one_type([t for t, _ in read]), [y for _, y in read]
 
 
 def _describe(x: Any) -> str:
-    """What a thing that is no array is."""
+    """Names an input that is not an array."""
     if x is None:
         return "None"
     if isinstance(x, str):
@@ -93,18 +190,18 @@ def _describe(x: Any) -> str:
 
 
 def _of_one_type(stamps: list[np.ndarray]) -> list[np.ndarray]:
-    """Stamps of N series, as floats if any are."""
+    """The timestamps of all series, as floats if any are floats."""
     dates = stamps[0].dtype.kind == "M"
     for i, x in enumerate(stamps):
         if (x.dtype.kind == "M") != dates:
             first, other = ("dates", "numbers") if dates else ("numbers", "dates")
-            raise InputError(f"t of series {i} holds {other}, and t of series 0 holds {first}: give all of one kind")
+            raise InputError(f"t of series {i} holds {other}, but t of series 0 holds {first}: give all of one kind")
     if len({x.dtype for x in stamps}) == 1:
         return stamps
     floats = [x.astype(np.float64, copy=False) for x in stamps]
     for i, x in enumerate(floats):
         if (x[1:] <= x[:-1]).any():
-            raise InputError(f"t of series {i} is too large for floats, which the times of other series are")
+            raise InputError(f"t of series {i} is too large for floats, the type of the other series' times")
     return floats
 
 
@@ -112,15 +209,15 @@ def _is_number(x: Any) -> bool:
     return x is None or isinstance(x, numbers.Real)
 
 
-def _rows(part: tuple) -> list[tuple]:
-    """A tuple of arrays [N, T] as N tuples of arrays [T]; one of arrays [T] as it is."""
+def _rows(part: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """A tuple of arrays [B, T] as B tuples of arrays [T]; a tuple of arrays [T] unchanged."""
     _check_length(part)
     y = _array(part[1], "y")
     if y.ndim != 2:
         return [part]
-    t, *mask = [None if x is None else _array(x, name) for x, name in zip(part[::2], ("t", "mask"))]
+    others = [None if x is None else _array(x, name) for x, name in zip(part[::2], ("t", "mask"))]
     try:
-        t, *mask = ([None] * len(y) if x is None else np.broadcast_to(x, y.shape) for x in (t, *mask))
+        t, *mask = ([None] * len(y) if x is None else np.broadcast_to(x, y.shape) for x in others)
     except ValueError as error:
         shapes = " and ".join(str(np.shape(x)) for x in part if x is not None)
         raise InputError(f"arrays of the shapes {shapes} do not fit each other") from error
@@ -129,13 +226,13 @@ def _rows(part: tuple) -> list[tuple]:
 
 def _check_length(part: tuple) -> None:
     if len(part) not in (2, 3):
-        raise InputError(f"a tuple must be (t, y) or (t, y, mask), and has {len(part)} items")
+        raise InputError(f"a tuple must be (t, y) or (t, y, mask), but has {len(part)} items")
 
 
 def _array(x: Any, name: str) -> np.ndarray:
-    """An array of whatever is one, or can be made one."""
+    """The input as an array."""
     if np.ma.is_masked(x) and not name.startswith("y"):
-        raise InputError(f"{name} is masked; only values can be")
+        raise InputError(f"{name} is masked; only y can be")
     try:
         return x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)
     except (TypeError, ValueError) as error:  # lists of lists of different lengths
@@ -143,7 +240,7 @@ def _array(x: Any, name: str) -> np.ndarray:
 
 
 def _read(part: tuple, i: int) -> tuple[np.ndarray, np.ndarray]:
-    """Stamps and values of series i."""
+    """Timestamps and values of series i."""
     _check_length(part)
     y = _array(part[1], f"y of series {i}")
     if part[0] is not None:
@@ -158,9 +255,9 @@ def _read(part: tuple, i: int) -> tuple[np.ndarray, np.ndarray]:
             given = _describe(dict(zip(("t", "y", "mask"), part))[name])
             raise InputError(f"{name} of series {i} is {given}, not an array or a list of numbers")
         if x.ndim != 1:
-            raise InputError(f"{name} of series {i} must have 1 dimension, and has {x.ndim}")
+            raise InputError(f"{name} of series {i} must have 1 dimension, but has {x.ndim}")
         if len(x) != len(y):
-            raise InputError(f"{name} of series {i} has {len(x)} points, and y has {len(y)}")
+            raise InputError(f"{name} of series {i} has {len(x)} points, but y has {len(y)}")
 
     observed = ~np.ma.getmaskarray(y)
     if "mask" in arrays:
@@ -177,20 +274,20 @@ def _read(part: tuple, i: int) -> tuple[np.ndarray, np.ndarray]:
     stamps = to_stamps(t[kept], source)
     falls = np.flatnonzero(stamps[1:] <= stamps[:-1])
     if len(falls):
-        refuse_fall(*stamps[falls[0] : falls[0] + 2], falls[0] + 1, source)
+        refuse_unsorted(stamps[falls[0]], stamps[falls[0] + 1], falls[0] + 1, source)
     return stamps, values[kept]
 
 
 def _index_times(index: pd.Index, i: int) -> np.ndarray:
-    """The times in the index of series i."""
+    """The times in the index of a pandas Series."""
     if isinstance(index, pd.DatetimeIndex) and index.tz is None:
         return index.to_numpy()
     if pd.api.types.is_numeric_dtype(index.dtype) and not pd.api.types.is_bool_dtype(index.dtype):
         return index.to_numpy()
     if isinstance(index, pd.DatetimeIndex):
         raise InputError(
-            f"the index of series {i} has a time zone ({index.tz}), which only frames keep: give a frame with columns "
-            "unique_id, ds and y"
+            f"the index of series {i} has a time zone ({index.tz}), which arrays cannot keep: give a frame with "
+            "columns unique_id, ds and y"
         )
     held = f" ({index[0]!r})" if len(index) else ""
     raise InputError(
@@ -200,7 +297,7 @@ def _index_times(index: pd.Index, i: int) -> np.ndarray:
 
 
 def _source(name: str, i: int, rows: np.ndarray) -> Source:
-    """An array of series i, of which some rows were taken."""
+    """Some rows of an array of series i."""
     return Source(f"{name} of series {i}", lambda row: f"row {rows[row]}")
 
 
@@ -211,78 +308,5 @@ def _to_bool(mask: np.ndarray, i: int) -> np.ndarray:
 
 
 def _rises(t: np.ndarray) -> bool:
-    """Whether these are times from first to last, without padding."""
+    """Whether times increase from first to last, so that none are padding."""
     return t.dtype.kind in "iufM" and bool((t[1:] > t[:-1]).all()) and (t.dtype.kind != "f" or np.isfinite(t).all())
-
-
-def to_objects(items: Sequence[Any]) -> np.ndarray:
-    """A 1-D array of objects, also where these are tuples."""
-    out = np.empty(len(items), object)
-    for i, item in enumerate(items):
-        out[i] = item
-    return out
-
-
-def to_values(x: np.ndarray, source: Source) -> np.ndarray:
-    """Values as float64, NaN where missing; what is no number is refused."""
-    if x.dtype.kind in "UO":
-        _refuse_objects(x, source)
-    elif x.dtype.kind not in "iuf" and x.dtype.name != "bfloat16":  # which NumPy counts among the void types
-        source.refuse(f"holds {KINDS.get(x.dtype.kind, x.dtype.name)}, not numbers,", 0)
-    if x.dtype.kind == "O":
-        x = np.where(pd.isna(x), np.nan, x)
-    values = x.astype(np.float64, copy=False)  # never written to
-    infinite = np.isinf(values)
-    if infinite.any():
-        source.refuse("is infinite", infinite.argmax())
-    return values
-
-
-KINDS = {"b": "booleans", "c": "complex numbers", "M": "dates", "m": "durations"}
-"""What to call an array by its kind of dtype."""
-
-
-def _refuse_objects(x: np.ndarray, source: Source) -> None:
-    """Raises if there is anything but numbers and missing values among objects."""
-    is_text = np.fromiter((isinstance(v, str) for v in x), bool, len(x))
-    if is_text.any():
-        # Of a column of text, the text that keeps it from being a column of numbers.
-        unread = is_text & pd.isna(pd.to_numeric(np.where(is_text, x, None), errors="coerce"))
-        row = (unread if unread.any() else is_text).argmax()
-        source.refuse(f"holds text: {str(x[row])!r}", row)
-    for row, v in enumerate(x):
-        if isinstance(v, bool) or not (isinstance(v, numbers.Real) or v is None or v is pd.NA):
-            source.refuse(f"holds a {type(v).__name__}, not a number,", row)
-
-
-def to_stamps(x: np.ndarray, source: Source) -> np.ndarray:
-    """Stamps as int64, float64 or datetime64[ns]; what is no time, and what has none, is refused."""
-    kind = x.dtype.kind
-    if kind not in "iufM":
-        held = "text" if kind == "U" else KINDS.get(kind, f"a {type(x[0]).__name__}")
-        source.refuse(f"holds {held}, not dates (datetime64) or numbers,", 0)
-    missing = pd.isna(x)
-    if missing.any():
-        source.refuse("is missing", missing.argmax())
-    if kind == "f":
-        if np.isinf(x).any():
-            source.refuse("is infinite", np.isinf(x).argmax())
-        return x.astype(np.float64, copy=False)
-    dtype = np.dtype("datetime64[ns]" if kind == "M" else np.int64)
-    if x.dtype == dtype:
-        return x
-    stamps = x.astype(dtype)
-    outside = stamps.astype(x.dtype) != x if kind == "M" else (stamps < 0) != (x < 0)
-    if outside.any():
-        row = outside.argmax()
-        source.refuse(f"is out of range ({x[row]})", row)
-    return stamps
-
-
-def refuse_fall(before: Any, stamp: Any, row: int, source: Source, zone: Zone = None) -> NoReturn:
-    """Raises the error that a stamp is not after the one before it."""
-    if before != stamp:
-        source.refuse("goes back", row, ": sort the rows of each series by time")
-    if isinstance(stamp, np.datetime64):
-        stamp = pd.Timestamp(stamp, tz="UTC").tz_convert(zone)
-    source.refuse(f"has {stamp} for the second time", row)

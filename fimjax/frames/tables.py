@@ -1,5 +1,6 @@
-"""Long frames of pandas and polars: read with care, and built to match what was read."""
+"""Long frames of pandas and polars: read and checked, and built again with the same types."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,54 +9,58 @@ import numpy as np
 import pandas as pd
 
 from fimjax.errors import InputError
-from fimjax.frames.panel import Panel, Source, Zone, refuse_fall, to_objects, to_stamps, to_values
+from fimjax.frames.calendars import Zone
+from fimjax.frames.columns import Source, refuse_unsorted, to_objects, to_stamps, to_values
+
+ID, TIME, TARGET = "unique_id", "ds", "y"
+"""Default names of the columns, as in StatsForecast."""
 
 CUTOFF = "cutoff"
-"""The column with the last stamp that a backtest's forecast knew."""
+"""The column with the last timestamp before the forecast of a backtest."""
 
 
 @dataclass(frozen=True, eq=False)
 class FrameSchema:
-    """What a frame was like, to give back one of the same kind."""
+    """Library, column names and types of a frame, to build answers of the same kind."""
 
     id_col: str
     time_col: str
     target_col: str
     zone: Zone
     """The time zone of the time column."""
-    ids: np.ndarray = field(repr=False)  # [N], objects
+    ids: np.ndarray = field(repr=False)  # [B], objects in order of first appearance
     id_column: nw.Series = field(repr=False)
-    """The N ids in the type that they came in."""
+    """The B ids in their original type."""
     time_column: nw.Series = field(repr=False)
-    """The first stamp in the type that it came in."""
+    """The first timestamp in its original type."""
 
     @property
     def is_pandas(self) -> bool:
         return self.id_column.implementation.is_pandas()
 
     def check_stamps(self, stamps: np.ndarray) -> None:
-        """Refuses stamps that the time column cannot hold, such as hours in a column of dates."""
+        """Refuses timestamps that the time column cannot hold, such as hours in a column of dates."""
         raw = _to_numpy(self.time_column)
         lost = stamps.astype(raw.dtype).astype(stamps.dtype) != stamps
-        # Times of 32 bits are rounded, as all of them were.
+        # Float times of 32 bits are rounded, as the input was.
         if lost.any() and raw.dtype.kind != "f":
             first = pd.Timestamp(stamps[lost][0]) if raw.dtype.kind == "M" else stamps[lost][0]
             holds = self.time_column.to_native().dtype
             raise InputError(f"column {self.time_col!r} holds {holds}, which cannot be {first}")
 
     def with_floats(self) -> "FrameSchema":
-        """The same, with a time column of float64: whole numbers cannot be half."""
+        """The same schema with a time column of float64, because times between whole numbers are not whole."""
         return replace(self, time_column=self.time_column.cast(nw.Float64))
 
     def build(self, columns: dict[str, np.ndarray]) -> Any:
-        """Makes a frame of arrays of equal length.
+        """Builds a frame from arrays of equal length.
 
         Args:
-            columns: by name and in order. The id column is of ids that the frame had, the time column and `cutoff` are
-                of stamps as in a Panel; all get the types that they came in. Others are booleans or float64.
+            columns: arrays by name, in order. The id column holds ids of the frame, the time column and `cutoff` hold
+                timestamps as in a Panel; these get their original types. Other columns are booleans or float64.
 
         Returns:
-            A frame of pandas, with a RangeIndex, or of polars.
+            A frame of pandas (with a RangeIndex) or polars.
         """
         native = {name: self._column(name, np.asarray(x)) for name, x in columns.items()}
         return pd.DataFrame(native) if self.is_pandas else nw.from_dict(native).to_native()
@@ -83,29 +88,62 @@ class FrameSchema:
     def _polars_stamps(self, name: str, stamps: np.ndarray) -> nw.Series:
         column = nw.new_series(name, stamps, backend=self.id_column.implementation)
         if self.zone is not None:
-            column = column.dt.replace_time_zone("UTC").dt.convert_time_zone(self.zone)
+            column = column.dt.replace_time_zone("UTC").dt.convert_time_zone(str(self.zone))
         return column.cast(self.time_column.dtype)
 
 
+@dataclass(frozen=True, eq=False)
+class ArraySchema:
+    """Series that came as arrays: their ids are 0, 1, 2, ..., and answers are frames of pandas."""
+
+    ids: np.ndarray = field(repr=False)  # [B], objects
+    id_col: str = ID
+    time_col: str = TIME
+    target_col: str = TARGET
+    zone: None = None
+
+    def with_floats(self) -> "ArraySchema":
+        """The same: a new column can hold any numbers."""
+        return self
+
+    def check_stamps(self, stamps: np.ndarray) -> None:
+        """Accepts all timestamps."""
+
+    def build(self, columns: dict[str, np.ndarray]) -> pd.DataFrame:
+        """Builds a frame from arrays of equal length."""
+        return pd.DataFrame(columns)
+
+
+Schema = FrameSchema | ArraySchema
+
+
 def read_frame(
-    df: Any, *, id_col: str = "unique_id", time_col: str = "ds", target_col: str = "y"
-) -> tuple[Panel, FrameSchema]:
-    """Reads a long frame, one row a point; the rows of different series may be mixed, those of one must be in order.
+    df: Any,
+    id_col: str = ID,
+    time_col: str = TIME,
+    target_col: str = TARGET,
+    row_name: Callable[[int], str] = lambda row: f"row {row}",
+) -> tuple[FrameSchema, list[np.ndarray], list[np.ndarray]]:
+    """Reads a long frame with one row a point. Series may be interleaved; the rows of each must be sorted by time.
 
     Args:
         df: a frame of pandas or polars.
-        id_col: the series that a row belongs to.
-        time_col: dates, dates with times (also with a time zone), whole numbers, or other numbers.
+        id_col: the column that says which series a row belongs to.
+        time_col: dates, dates with times (also with a time zone), or numbers.
         target_col: numbers; missing ones may be null, NaN, or have no row.
+        row_name: how error messages name a row.
+
+    Returns:
+        The schema, and the timestamps and values of each series as in a Panel.
 
     Raises:
-        InputError: what is wrong, with the series and the row (counted from 0) where that can be said.
+        InputError: what is wrong, with the series and the row where that is known.
     """
     ids, times, target = _columns(df, (id_col, time_col, target_col))
     null = ids.is_null().to_numpy()
     if null.any():
-        raise InputError(f"column {id_col!r} is missing in row {null.argmax()}")
-    place = lambda row: f"row {row} (series {ids[row]!r})"
+        raise InputError(f"column {id_col!r} is missing in {row_name(int(null.argmax()))}")
+    place = lambda row: f"{row_name(row)} (series {_id_at(ids, row)!r})"
     stamps = _read_stamps(times, Source(f"column {time_col!r}", place))
     values = _read_values(target, Source(f"column {target_col!r}", place))
 
@@ -118,16 +156,16 @@ def read_frame(
     if len(falls):
         fall = falls[0 if rows is None else rows[falls].argmin()]
         row = fall if rows is None else rows[fall]
-        refuse_fall(stamps[fall - 1], stamps[fall], row, Source(f"column {time_col!r}", place), zone)
+        refuse_unsorted(stamps[fall - 1], stamps[fall], row, Source(f"column {time_col!r}", place), zone)
     cuts = np.searchsorted(codes, np.arange(1, len(names)))
-    kind = FrameSchema(id_col, time_col, target_col, zone, names, ids[first_rows], times.head(1))
-    return Panel(names, np.split(stamps, cuts), np.split(values, cuts)), kind
+    schema = FrameSchema(id_col, time_col, target_col, zone, names, ids[first_rows], times.head(1))
+    return schema, np.split(stamps, cuts), np.split(values, cuts)
 
 
 def read_times(df: Any, id_col: str, time_col: str) -> dict[Any, tuple[np.ndarray | pd.DatetimeIndex, np.ndarray]]:
-    """The times of each id in a frame, dates with their zone, and their rows."""
+    """The times of each id in a frame (dates with their zone), and their rows."""
     ids, times = _columns(df, (id_col, time_col))
-    stamps = _read_stamps(times, Source(f"column {time_col!r}", lambda row: f"row {row} (series {ids[row]!r})"))
+    stamps = _read_stamps(times, Source(f"column {time_col!r}", lambda row: f"row {row} (series {_id_at(ids, row)!r})"))
     codes, _, names = _factorize(ids)
     rows = np.split(np.argsort(codes, kind="stable"), np.cumsum(np.bincount(codes))[:-1])
     if stamps.dtype.kind == "M":
@@ -135,15 +173,20 @@ def read_times(df: Any, id_col: str, time_col: str) -> dict[Any, tuple[np.ndarra
     return {name: (stamps[of_series], of_series) for name, of_series in zip(names, rows)}
 
 
+def _id_at(ids: nw.Series, row: int) -> Any:
+    """The id in a row as users write it: 7, not np.int64(7)."""
+    return ids[row].item() if isinstance(ids[row], np.generic) else ids[row]
+
+
 def _columns(df: Any, names: tuple[str, ...]) -> list[nw.Series]:
-    """Some columns of a frame that has rows."""
+    """Some columns of a frame, which must have rows."""
     if len(set(names)) < len(names):
         raise InputError(f"id, time and target must be different columns, not {', '.join(map(repr, names))}")
     try:
-        # pandas allows several columns of one name, and narwhals none of them.
+        # pandas allows several columns of one name; narwhals does not.
         there = list(df.columns) if isinstance(df, pd.DataFrame) else nw.from_native(df, eager_only=True).columns
     except TypeError as error:
-        hint = ": collect() it first" if hasattr(df, "collect") else ", and not a frame of pandas or polars"
+        hint = ": call collect() first" if hasattr(df, "collect") else ", not a frame of pandas or polars"
         raise InputError(f"the input is a {type(df).__name__}{hint}") from error
     for name in names:
         if there.count(name) > 1:
@@ -161,7 +204,7 @@ def _columns(df: Any, names: tuple[str, ...]) -> list[nw.Series]:
 
 
 def _read_stamps(times: nw.Series, source: Source) -> np.ndarray:
-    """Stamps as in a Panel, in the order of the rows."""
+    """Timestamps as in a Panel, in the order of the rows."""
     null = times.is_null().to_numpy()
     if null.any():
         source.refuse("is missing", null.argmax())
@@ -183,10 +226,10 @@ def _read_stamps(times: nw.Series, source: Source) -> np.ndarray:
 
 
 def _to_numpy(times: nw.Series) -> np.ndarray:
-    """Stamps in the resolution of their column, those of a time zone as UTC."""
+    """Timestamps in the resolution of their column; those with a time zone in UTC."""
     native = times.to_native()
     if isinstance(native.dtype, pd.DatetimeTZDtype):
-        # narwhals does the same, but knows zones by name only.
+        # narwhals does the same, but only for zones that have a name.
         return native.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy()
     x = times.to_numpy()
     is_object = x.dtype == object and times.implementation.is_pandas()
@@ -212,10 +255,10 @@ def _read_values(target: nw.Series, source: Source) -> np.ndarray:
 
 
 def _factorize(ids: nw.Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The number of each row's series [rows], the first row of each series [N], and the ids [N]."""
+    """The number of each row's series [rows], the first row of each series [B], and the ids [B]."""
     if ids.dtype.is_nested() or (ids.dtype == nw.Object and not ids.implementation.is_pandas()):
         raise InputError(f"column {ids.name!r} holds {ids.dtype}; ids may be text, numbers or categories")
-    # Rows of one series mostly follow each other: only the first of each run leaves its frame, which is slow for text.
+    # Converting text is slow, so only the first row of each run of equal ids is converted.
     changes = (ids.head(len(ids) - 1) != ids.tail(len(ids) - 1)).to_numpy()
     heads = np.flatnonzero(np.append(True, changes))
     names = to_objects(ids[heads].to_list())
@@ -225,6 +268,6 @@ def _factorize(ids: nw.Series) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     try:
         codes, unique = pd.factorize(names)
     except TypeError as error:
-        raise InputError(f"column {ids.name!r} holds what cannot be an id: {error}") from error
+        raise InputError(f"column {ids.name!r} holds objects that cannot be ids: {error}") from error
     first_rows = heads[np.unique(codes, return_index=True)[1]]
     return np.repeat(codes, np.diff(np.append(heads, len(ids)))), first_rows, unique

@@ -1,32 +1,33 @@
-"""Windows of a backtest: where a series is cut, what is known before, and what comes after."""
+"""Backtests: where series are split into history and test window, and requests that see only the history."""
 
-import dataclasses
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from fimjax.frames.inputs import Inputs
-from fimjax.inference.batching import Asked
+from fimjax.frames.panel import Panel
+from fimjax.inference.request import SeriesRequest, make_request
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclass(frozen=True)
 class Split:
-    """One window: rows before `cut` are known, `h` rows from there on are to be forecast."""
+    """One test window: rows before `cut` are known, the next `h` rows are forecast."""
 
     series: int
     cut: int
     h: int
 
     def rows(self, arrays: list[np.ndarray]) -> np.ndarray:
-        """The rows that are to be forecast, of arrays that have one for each series."""
+        """The rows of the test window, from one array for each series."""
         return arrays[self.series][self.cut : self.cut + self.h]
 
 
 def last_splits(lengths: list[int], h: int, windows: int, step: int) -> list[Split]:
-    """The last windows of each series, oldest first, a step apart, as far as there is a row before them.
+    """The last test windows of each series, oldest first; windows without a row before them are left out.
 
     Args:
         lengths: rows of each series.
+        step: rows from one window to the next.
     """
     return [
         Split(i, cut, h)
@@ -36,21 +37,26 @@ def last_splits(lengths: list[int], h: int, windows: int, step: int) -> list[Spl
     ]
 
 
-def all_splits(lengths: list[int], h: int, least: int) -> list[Split]:
-    """Windows that follow each other through each series, with at least so many rows before the first."""
+def all_splits(lengths: list[int], h: int, min_history: int) -> list[Split]:
+    """Adjacent test windows through each series, after its first `min_history` rows."""
     splits = []
     for i, n in enumerate(lengths):
-        cuts = range(min(least, n), n, h)
+        cuts = range(min(min_history, n), n, h)
         splits += [Split(i, cut, min(h, n - cut)) for cut in cuts]
     return splits
 
 
-def known_before(inputs: Inputs, splits: list[Split], reach: int) -> Iterator[Asked]:
-    """What each split knows and asks: of long series, only rows within the reach of a model, in steps."""
-    ids, values, positions = inputs.panel.ids, inputs.panel.values, inputs.positions()
+def requests_before(panel: Panel, splits: list[Split], reach: int, floor: float) -> Iterator[SeriesRequest]:
+    """A request for each split, with the rows before it.
+
+    Args:
+        reach: how many steps before the last observation a model reads at most; older rows are left out.
+    """
+    ids, values, positions = panel.ids, panel.values, panel.positions()
     observed = [np.flatnonzero(np.isfinite(x)) for x in values]
     for s in splits:
         times, seen = positions[s.series], observed[s.series]
         known = np.searchsorted(seen, s.cut)
         first = 0 if known == 0 else np.searchsorted(times, times[seen[known - 1]] - reach - 1)
-        yield Asked(ids[s.series], times[first : s.cut], values[s.series][first : s.cut], s.rows(positions))
+        rows = slice(first, s.cut)
+        yield make_request(ids[s.series], times[rows], values[s.series][rows], s.rows(positions), panel.season, floor)

@@ -1,100 +1,179 @@
-"""Many series put to a network, a chunk at a time: memory does not grow with their number."""
+"""Any number of series through a handful of compiled functions.
 
+Shapes are rounded up to powers of two and batches to a few sizes, so that series of all lengths share compiled
+functions. Padding is masked, so a prediction does not depend on the other series of its batch.
+"""
+
+import functools
+import itertools
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
-from fimjax.errors import InputError
-from fimjax.frames.inputs import Inputs
-from fimjax.inference import engine
-from fimjax.inference.engine import Network
-from fimjax.inference.router import Question, predict_at
-from fimjax.messages import listed, warn_user
+from fimjax.config import Config
+from fimjax.files import user_cache
+from fimjax.inference.predict import PredictFunction, inference_config, with_slopes
+from fimjax.inference.quantiles import LARGEST
+from fimjax.inference.request import SeriesRequest, in_chunks
+from fimjax.models import Params
+from fimjax.nn.quantile_head import head_size
 
-MOST_STEPS = 100_000
-"""How far from its observations a series may be asked for."""
+BATCHES = (8, 32)
+"""Batch sizes that are compiled. The activations of 32 series fit into a processor's cache."""
 
+MIN_POINTS, MIN_QUERIES, MIN_SLOTS = 32, 8, 8
+"""Smallest shapes: below them, compiling another function costs more than padding."""
 
-class Asked(NamedTuple):
-    """Rows of one series, and the times to answer at."""
+SLOT_STEP = 4
+"""Slots of a window are rounded up to multiples of this, not to powers of two, because they cost the most."""
 
-    id: Any
-    times: np.ndarray  # [n], in steps
-    values: np.ndarray  # [n], NaN = missing
-    queries: np.ndarray  # [Q], in steps
+MAX_QUERIES = 256
+"""Most query times of a series in one batch; more are split."""
 
-
-def in_steps(inputs: Inputs, queries: Iterable[np.ndarray]) -> Iterator[Asked]:
-    """The series with the stamps at which each is asked for, both in steps since its last row.
-
-    Steps of a calendar are found for many series at once, for every call writes the calendar anew.
-    """
-    panel = inputs.panel
-    rows = zip(panel.ids, panel.stamps, panel.values, queries)
-    for chunk in _chunks(rows, lambda row: len(row[1]) + len(row[3])):
-        stamps = [x for _, known, _, asked in chunk for x in (known, asked)]
-        origins = np.repeat([known[-1] for _, known, _, _ in chunk], [len(row[1]) + len(row[3]) for row in chunk])
-        steps = inputs.frequency.positions(np.concatenate(stamps), origins)
-        parts = np.split(steps, np.cumsum([len(x) for x in stamps])[:-1])
-        for (id, _, values, _), times, asked in zip(chunk, parts[::2], parts[1::2]):
-            yield Asked(id, times, values, asked)
+MAX_POINTS = 4096
+"""Most points of a series that are read; of more, an evenly spaced part."""
 
 
-def predict_series(
-    network: Network,
-    season: int,
-    asked: Iterable[Asked],
-    progress: Callable[[int], None] | None = None,
-    floor: float = -np.inf,
+class Network(NamedTuple):
+    """A model with its parameters on the device."""
+
+    config: Config
+    params: Params
+    slopes: bool = False
+    """Whether derivatives by query time are wanted too."""
+
+    @property
+    def outputs(self) -> int:
+        """Predicted numbers at each time: L quantiles, or one value."""
+        return head_size(self.config.model.quantile_levels)
+
+    @property
+    def columns(self) -> int:
+        """The outputs, and their slopes after them if these are wanted."""
+        return self.outputs * (2 if self.slopes else 1)
+
+
+class Scaled(NamedTuple):
+    """A request in units that float32 can hold."""
+
+    request: SeriesRequest
+    """Values from -1 to 1; the floor is -inf if a value lies below it."""
+    shift: float
+    scale: float
+    shape: tuple[int, int, int]
+    """Points, query times and slots of a window, each rounded up."""
+
+
+def use_compile_cache() -> None:
+    """Keeps compiled functions in the user's cache between processes, unless JAX is configured otherwise."""
+    settings: Any = jax.config
+    if settings.jax_compilation_cache_dir is not None or not settings.jax_enable_compilation_cache:
+        return
+    jax.config.update("jax_compilation_cache_dir", str(user_cache() / "programs"))
+    # Each of ours takes a second or more to compile, and there are few.
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
+
+
+@functools.cache
+def compiled(function: PredictFunction) -> Callable[..., jax.Array]:
+    """A predict function, compiled for each config and shape that it is called with."""
+    return jax.jit(function, static_argnums=0)
+
+
+def predict_batched(
+    function: PredictFunction, network: Network, requests: Iterable[SeriesRequest]
 ) -> Iterator[np.ndarray]:
-    """What a network says of series at the times asked for, one series after the other: [rows, columns] a chunk.
+    """The predictions [Q, columns] of a function for each request, in order, in the units of each series.
 
-    No value lies below the floor. Series without an observation get NaN, and a warning with their ids when all is done.
+    The times of each request are counted from its last observation.
     """
-    done, empty = 0, {}
-    for chunk in _chunks(asked, lambda a: len(a.times) + len(a.queries)):
-        questions = [_question(a, season, floor) for a in chunk]
-        found = iter(predict_at(network, [q for q in questions if q is not None]))
-        nothing = lambda a: np.full((len(a.queries), network.columns), np.nan)
-        yield np.concatenate([nothing(a) if q is None else next(found) for a, q in zip(chunk, questions)])
-        empty |= {a.id: None for a, q in zip(chunk, questions) if q is None}
-        done += len(chunk)
-        if progress:
-            progress(done)
-    if empty:
-        warn_user(f"no observation to go by, so that answers are NaN: {listed(list(empty))}")
+    counts: deque[int] = deque()
+
+    def pieces() -> Iterator[SeriesRequest]:
+        for request in requests:
+            parts = np.array_split(request.query_times, max(1, -(-len(request.query_times) // MAX_QUERIES)))
+            counts.append(len(parts))
+            yield from (replace(request, query_times=part) for part in parts)
+
+    found = (out for chunk in in_chunks(pieces()) for out in _predict_chunk(function, network, chunk))
+    for first in found:
+        parts = [first, *itertools.islice(found, counts.popleft() - 1)]
+        yield first if len(parts) == 1 else np.concatenate(parts)
 
 
-def _question(asked: Asked, season: int, floor: float) -> Question | None:
-    """The observed points of a series with its query times; None if there are no such points."""
-    observed = np.isfinite(asked.values)
-    if not observed.any():
-        return None
-    times, queries = asked.times[observed], asked.queries
-    if len(queries):
-        check_distance(asked.id, max(queries.max() - times[-1], times[0] - queries.min()))
-    # In backtests a known floor helps where there is a season and harms where there is none (docs/accuracy.md).
-    return Question(times, asked.values[observed], season, queries, floor if season > 1 else -np.inf)
+def _predict_chunk(function: PredictFunction, network: Network, chunk: list[SeriesRequest]) -> list[np.ndarray]:
+    """Predictions of requests, batched by shape."""
+    run = compiled(with_slopes(function) if network.slopes else function)
+    config = inference_config(network.config)
+    scaled = [scale_request(request, config.windows.slots) for request in chunk]
+    by_shape = defaultdict(list)
+    for i, series in enumerate(scaled):
+        by_shape[series.shape].append(i)
+    answers: list[np.ndarray] = [np.empty(0)] * len(chunk)
+    for (points, queries, slots), members in by_shape.items():
+        for first in range(0, len(members), BATCHES[-1]):
+            batch = members[first : first + BATCHES[-1]]
+            size = next(size for size in BATCHES if size >= len(batch))
+            arrays = _pad([scaled[i].request for i in batch], size, points, queries)
+            out = np.asarray(run(config.with_slots(slots), network.params, *arrays), np.float64)
+            for row, i in enumerate(batch):
+                answers[i] = _restore(out[row, : len(chunk[i].query_times)], scaled[i], network.outputs)
+    return answers
 
 
-def check_distance(id: Any, steps: float) -> None:
-    """Refuses times so far from all observations that a wrong date or frequency is the likelier reason."""
-    if steps > MOST_STEPS:
-        raise InputError(
-            f"series {id!r}: a time {steps:,.0f} steps away from its observations is asked for, "
-            f"where {MOST_STEPS:,} are the most"
-        )
+def scale_request(request: SeriesRequest, slots: int) -> Scaled:
+    """Removes the level and size of a series in float64, and finds the shapes that have room for it.
+
+    The model does not depend on either except for rounding, so values near 1e12 that differ in the last digits, or
+    near 1e-40, survive the conversion to float32.
+
+    Args:
+        slots: most points in a window.
+    """
+    times, values = request.times, request.values
+    if len(times) > MAX_POINTS:
+        kept = np.linspace(0, len(times) - 1, MAX_POINTS).round().astype(int)
+        times, values = times[kept], values[kept]
+    # Halves, so that the range of the largest numbers does not overflow.
+    low, high = np.min(values), np.max(values)
+    shift, scale = low / 2 + high / 2, high / 2 - low / 2
+    if request.window_steps is not None:
+        fullest = int(np.bincount(((0.5 - times) / request.window_steps).astype(np.int64)).max())
+        slots = min(max(-(-fullest // SLOT_STEP) * SLOT_STEP, MIN_SLOTS), slots)
+    shape = (_round_up(len(times), MIN_POINTS), _round_up(len(request.query_times), MIN_QUERIES), slots)
+    unit = scale if scale > 0 else 1.0
+    with np.errstate(over="ignore"):  # a floor too far away for float32 counts as unknown
+        floor = float(np.float32((request.floor - shift) / unit)) if request.floor <= low else -np.inf
+    scaled = replace(request, times=times, values=(values - shift) / unit, floor=floor)
+    return Scaled(scaled, float(shift), float(scale), shape)
 
 
-def _chunks(items: Iterable[Any], size: Callable[[Any], int]) -> Iterator[list[Any]]:
-    """As many at a time as memory is meant for: by number, and by what each of them holds."""
-    chunk, held = [], 0
-    for item in items:
-        if chunk and (len(chunk) == engine.CHUNK or held + size(item) > engine.CHUNK_POINTS):
-            yield chunk
-            chunk, held = [], 0
-        chunk.append(item)
-        held += size(item)
-    if chunk:
-        yield chunk
+def _restore(out: np.ndarray, series: Scaled, outputs: int) -> np.ndarray:
+    """Predictions [Q, columns] in the units of the series; slopes have no level."""
+    level = np.where(np.arange(out.shape[-1]) < outputs, series.shift, 0.0)
+    with np.errstate(over="ignore"):
+        return np.clip(level + series.scale * out, -LARGEST, LARGEST)
+
+
+def _pad(requests: list[SeriesRequest], size: int, points: int, queries: int) -> list[np.ndarray]:
+    """The arrays of a batch, with masked padding."""
+    times, values = (np.zeros((size, points), np.float32) for _ in range(2))
+    mask = np.zeros((size, points), bool)
+    query_times = np.ones((size, queries), np.float32)
+    steps, season = np.ones(size, np.int32), np.ones(size, np.int32)
+    floor = np.full(size, -np.inf, np.float32)
+    for row, request in enumerate(requests):
+        n = len(request.times)
+        times[row, :n], values[row, :n], mask[row, :n] = request.times, request.values, True
+        query_times[row, : len(request.query_times)] = request.query_times
+        steps[row], season[row], floor[row] = request.window_steps or 1, request.season, request.floor
+    return [times, values, mask, steps, season, query_times, floor]
+
+
+def _round_up(n: int, least: int) -> int:
+    """The next power of two that is at least `least`."""
+    return max(least, 1 << max(n - 1, 0).bit_length())

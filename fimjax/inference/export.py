@@ -1,7 +1,7 @@
-"""A forecast of fixed shape as one file that runs without fimjax: the lowered program with its parameters in it.
+"""A forecast of fixed shape as one file that runs without fimjax: the lowered function with its parameters.
 
-`jax.export.deserialize(path.read_bytes()).call(...)` runs it wherever JAX is, for as long as JAX keeps its promise to
-read older artefacts.
+`jax.export.deserialize(path.read_bytes()).call(...)` runs it wherever JAX is installed, as long as JAX can read older
+exports.
 """
 
 from collections.abc import Callable
@@ -14,27 +14,28 @@ from jax import export
 from fimjax.config import Config
 from fimjax.errors import ExportError
 from fimjax.files import replacing
-from fimjax.inference.predict import Params, forecast_windows, reading
-from fimjax.models import forecasts
+from fimjax.inference.predict import forecast_windows, inference_config
+from fimjax.models import Params, forecasts
 
 PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
-"""What an artefact can be lowered for, whatever this machine has; jax.export takes any word for a platform."""
+"""Platforms that a model can be exported for on any machine; jax.export accepts any word for a platform."""
 
 
 def export_forecast(
     config: Config, params: Params, path: Path | str, *, points: int, h: int, platforms: tuple[str, ...] = ("cpu",)
 ) -> None:
-    """Writes the forecast of any number of series as a jax.export artefact.
+    """Writes the forecast of any number of series as a file of jax.export.
 
-    The artefact takes times [b, points] float32, values [b, points] float32, mask [b, points] bool, steps [b] int32,
-    season [b] int32 and query_times [b, h] float32, as `forecast_windows` does, and gives [b, h, L] float32.
+    The exported function takes times [b, points] float32, values [b, points] float32, mask [b, points] bool,
+    window_steps [b] int32, season [b] int32 and query_times [b, h] float32, as `forecast_windows` does, and returns
+    [b, h, L] float32.
 
     Args:
-        config, params: of a model that forecasts, as `load_pretrained` gives them.
+        config, params: of a model that forecasts, as `load_pretrained` returns them.
         path: the file to write.
         points: room for observations of each series; shorter series are masked.
         h: query times of each series.
-        platforms: what the artefact runs on, of PLATFORMS.
+        platforms: where the file runs, of PLATFORMS.
 
     Raises:
         ExportError: if flatbuffers is missing.
@@ -46,10 +47,10 @@ def export_forecast(
         raise ValueError(f"points={points} and h={h}: both must be at least 1")
     unknown = sorted(set(platforms) - set(PLATFORMS))
     if unknown or not platforms:
-        raise ValueError(f"platforms: {', '.join(unknown) or 'none'} given, where {', '.join(PLATFORMS)} are known")
+        raise ValueError(f"platforms: {', '.join(unknown) or 'none'} given; choose from {', '.join(PLATFORMS)}")
 
     def forecast(*inputs: jax.Array) -> jax.Array:
-        return forecast_windows(reading(config), params, *inputs)
+        return forecast_windows(inference_config(config), params, *inputs)
 
     (b,) = export.symbolic_shape("b")
     series = jax.ShapeDtypeStruct((b, points), jnp.float32)
@@ -64,25 +65,25 @@ def load_exported(path: Path | str) -> Callable[..., jax.Array]:
     """The forecast in a file that `export_forecast` wrote.
 
     Returns:
-        A function of (times, values, mask, steps, season, query_times), compiled at its first call for each number of
-        series: fill up a smaller batch to one that was seen before.
+        A function of (times, values, mask, window_steps, season, query_times). It is compiled at its first call for
+        each number of series, so pad smaller batches to a size that was compiled before.
 
     Raises:
-        ExportError: if flatbuffers or the file is missing, or if the file is not an artefact.
+        ExportError: if flatbuffers or the file is missing, or if the file is not an exported model.
     """
     _require_flatbuffers()
     try:
         exported = export.deserialize(bytearray(Path(path).read_bytes()))
     except OSError as error:
         raise ExportError(f"{path}: cannot be read ({error.strerror})") from error
-    except Exception as error:  # rubbish is read as offsets and sizes, and goes wrong in many ways
-        raise ExportError(f"{path}: not an artefact that this version of JAX can read") from error
+    except Exception as error:  # damaged files are read as offsets and sizes, and fail in many ways
+        raise ExportError(f"{path}: not an exported model that this version of JAX can read") from error
     return jax.jit(exported.call)
 
 
 def _require_flatbuffers() -> None:
-    """JAX asks for it only when all the tracing and lowering is done."""
+    """Fails early, because JAX needs flatbuffers only after tracing and lowering."""
     try:
         import flatbuffers  # noqa: F401
     except ImportError as error:
-        raise ExportError("artefacts need flatbuffers: pip install 'fimjax[export]'") from error
+        raise ExportError("exported models need flatbuffers: pip install 'fimjax[export]'") from error

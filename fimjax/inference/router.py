@@ -1,121 +1,144 @@
-"""A series at any time: FIM-l tells what lies between its observations, FIM what comes after them and came before."""
+"""Predictions of series at any time: interpolated between observations, forecast after them, backcast before them."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from fimjax.config import FIMConfig
 from fimjax.errors import InputError
-from fimjax.inference.engine import Network, Request, answer
+from fimjax.inference.batching import Network, predict_batched
 from fimjax.inference.interpolation import Blend, cut_windows
 from fimjax.inference.predict import forecast_windows, interpolate_window
+from fimjax.inference.request import SeriesRequest, in_chunks
 from fimjax.inference.rollout import SLACK, roll_out
-from fimjax.inference.views import View, turn_back
-from fimjax.models import model_name
+from fimjax.messages import list_series, warn_user
+from fimjax.models import interpolates, model_name
 from fimjax.nn.quantile_head import median_index
 
 
-class Question(NamedTuple):
-    """A series, and the times at which it is asked for."""
+def predict_series(
+    networks: Sequence[Network], requests: Iterable[SeriesRequest], progress: Callable[[int], None] | None = None
+) -> Iterator[np.ndarray]:
+    """Predictions of any number of series, in chunks of some series.
 
-    times: np.ndarray  # [n], float64, in steps, rising
-    values: np.ndarray  # [n], float64, finite
-    season: int  # 1 = none or unknown
-    queries: np.ndarray  # [Q], float64, in steps, in any order
-    floor: float = -np.inf  # below which no value lies; -inf if it is unknown
+    A series without observations gets NaN, and a warning names these series when all are done.
+
+    Args:
+        networks: models whose forecasts are averaged.
+        progress: called with the number of series that are done.
+
+    Yields:
+        Predictions [rows, columns] of some series, concatenated.
+    """
+    done = 0
+    empty: dict[Any, None] = {}
+    for chunk in in_chunks(requests, lambda request: len(request.times) + len(request.query_times)):
+        found = iter(predict_at(networks, [request for request in chunk if len(request.times)]))
+        unknown = lambda request: np.full((len(request.query_times), networks[0].columns), np.nan)
+        yield np.concatenate([next(found) if len(request.times) else unknown(request) for request in chunk])
+        empty |= {request.id: None for request in chunk if not len(request.times)}
+        done += len(chunk)
+        if progress:
+            progress(done)
+    if empty:
+        warn_user(f"no observed value, so predictions are NaN: {list_series(list(empty))}")
 
 
-def predict_at(network: Network, questions: list[Question]) -> list[np.ndarray]:
-    """What a network says [Q, columns] of each series at its times.
-
-    Before the first observation a series is forecast backwards: the past of the mirrored series is its future.
+def predict_at(networks: Sequence[Network], requests: list[SeriesRequest]) -> list[np.ndarray]:
+    """Predictions [Q, columns] of series with observations, at any query times.
 
     Raises:
-        InputError: for times between observations, if the network does nothing but forecast.
+        InputError: for query times between observations, if no network interpolates.
     """
-    answers = [np.empty((len(q.queries), network.columns)) for q in questions]
-    for part, ask in ((_between, _interpolate), (_after, _forecast), (_before, _backcast)):
-        places = [part(q) for q in questions]
-        asked = [i for i, place in enumerate(places) if len(place)]
-        parts = [questions[i]._replace(queries=questions[i].queries[places[i]]) for i in asked]
-        for i, out in zip(asked, ask(network, parts)):
-            answers[i][places[i]] = out
+    answers = [np.empty((len(request.query_times), networks[0].columns)) for request in requests]
+    for select, predict in ((_between, _interpolate), (_after, _forecast), (_before, _backcast)):
+        chosen = [np.flatnonzero(select(request)) for request in requests]
+        asked = [i for i, places in enumerate(chosen) if len(places)]
+        parts = [replace(requests[i], query_times=requests[i].query_times[chosen[i]]) for i in asked]
+        for i, out in zip(asked, predict(networks, parts) if parts else []):
+            answers[i][chosen[i]] = out
     return answers
 
 
-def _after(q: Question) -> np.ndarray:
-    return np.flatnonzero(q.queries > q.times[-1])
+def _between(request: SeriesRequest) -> np.ndarray:
+    return (request.query_times >= request.times[0]) & (request.query_times <= request.times[-1])
 
 
-def _before(q: Question) -> np.ndarray:
-    return np.flatnonzero(q.queries < q.times[0])
+def _after(request: SeriesRequest) -> np.ndarray:
+    return request.query_times > request.times[-1]
 
 
-def _between(q: Question) -> np.ndarray:
-    return np.flatnonzero((q.queries >= q.times[0]) & (q.queries <= q.times[-1]))
+def _before(request: SeriesRequest) -> np.ndarray:
+    return request.query_times < request.times[0]
 
 
-def _forecast(network: Network, questions: list[Question]) -> list[np.ndarray]:
-    members = (network, *network.others)
-    answers = [_forecast_view(member, questions, view) for member in members for view in member.views]
+def _forecast(networks: Sequence[Network], requests: list[SeriesRequest]) -> list[np.ndarray]:
+    """The mean of the networks' forecasts."""
+    answers = [_forecast_with(network, requests) for network in networks]
     return answers[0] if len(answers) == 1 else [np.mean(parts, axis=0) for parts in zip(*answers)]
 
 
-def _forecast_view(network: Network, questions: list[Question], view: View) -> list[np.ndarray]:
-    config = network.config
-    shortest, longest, windows = config.prior.min_window_steps, config.prior.max_window_steps, config.prior.windows - 1
-    if view.flipped:
-        questions = [q._replace(values=-q.values, floor=-np.inf) for q in questions]
-    requests = [reach_back(to_request(q, shortest, longest, view.stretch), windows, longest) for q in questions]
-    ask = lambda asked: list(answer(forecast_windows, network, (recent(r, windows) for r in asked)))
-    found = roll_out(ask, requests, median_index(config.model.quantile_levels), network.outputs)
-    return [turn_back(out, network.outputs) for out in found] if view.flipped else found
+def _forecast_with(network: Network, requests: list[SeriesRequest]) -> list[np.ndarray]:
+    settings = network.config.windows
+    windows = settings.count - 1
+    windowed = [
+        lengthen_windows(choose_windows(request, settings.min_steps, settings.max_steps), windows, settings.max_steps)
+        for request in requests
+    ]
+    predict = lambda asked: list(predict_batched(forecast_windows, network, (recent(r, windows) for r in asked)))
+    return roll_out(predict, windowed, median_index(network.config.model.quantile_levels), network.outputs)
 
 
-def to_request(q: Question, shortest: int, longest: int, stretch: float = 1.0) -> Request:
-    """What FIM reads to forecast: windows as long as what is asked for, within the lengths that it was trained on."""
-    queries = q.queries - q.times[-1]
-    steps = min(max(int(np.ceil(stretch * queries.max() - SLACK)), shortest), longest)
-    return Request(q.times - q.times[-1], q.values, steps, q.season, queries, q.floor)
+def choose_windows(request: SeriesRequest, shortest: int, longest: int) -> SeriesRequest:
+    """A request with windows as long as its horizon, within the lengths of training, and times from the last point."""
+    query_times = request.query_times - request.times[-1]
+    steps = min(max(int(np.ceil(query_times.max() - SLACK)), shortest), longest)
+    return replace(request, times=request.times - request.times[-1], query_times=query_times, window_steps=steps)
 
 
-def recent(request: Request, windows: int) -> Request:
-    """A request with no more of its past than the last windows hold."""
-    first = np.searchsorted(request.times, -(windows * request.steps) + 1e-9, side="right")
-    return request._replace(times=request.times[first:], values=request.values[first:])
+def recent(request: SeriesRequest, windows: int) -> SeriesRequest:
+    """A request with only the points in its last windows."""
+    first = np.searchsorted(request.times, -(windows * (request.window_steps or 1)) + 1e-9, side="right")
+    return replace(request, times=request.times[first:], values=request.values[first:])
 
 
-def reach_back(request: Request, windows: int, longest: int) -> Request:
-    """A request with longer windows where all points in them are equal and older ones are not: no demand for a month
-    does not mean that there is none."""
-    while request.steps < longest and not np.ptp(recent(request, windows).values) and np.ptp(request.values):
-        request = request._replace(steps=min(2 * request.steps, longest))
+def lengthen_windows(request: SeriesRequest, windows: int, longest: int) -> SeriesRequest:
+    """A request with longer windows if all their points are equal and older ones differ.
+
+    A month without demand does not mean that there is never any.
+    """
+    steps = request.window_steps or 1
+    while steps < longest and not np.ptp(recent(request, windows).values) and np.ptp(request.values):
+        steps = min(2 * steps, longest)
+        request = replace(request, window_steps=steps)
     return request
 
 
-def _backcast(network: Network, questions: list[Question]) -> list[np.ndarray]:
-    mirrored = [Question(-q.times[::-1], q.values[::-1], q.season, -q.queries, q.floor) for q in questions]
-    signs = np.where(np.arange(network.columns) < network.outputs, 1.0, -1.0)  # slopes turn with time
-    return [out * signs for out in _forecast(network, mirrored)]
+def _backcast(networks: Sequence[Network], requests: list[SeriesRequest]) -> list[np.ndarray]:
+    """Forecasts of the series in reversed time."""
+    mirrored = [
+        replace(request, times=-request.times[::-1], values=request.values[::-1], query_times=-request.query_times)
+        for request in requests
+    ]
+    signs = np.where(np.arange(networks[0].columns) < networks[0].outputs, 1.0, -1.0)  # slopes change their sign
+    return [out * signs for out in _forecast(networks, mirrored)]
 
 
-def _interpolate(network: Network, questions: list[Question]) -> list[np.ndarray]:
-    if not questions:
-        return []
-    interpolators = [each for each in (network, *network.others) if isinstance(each.config.model, FIMConfig)]
-    if not interpolators:
-        name = model_name(network.config.model)
-        raise InputError(f"{name} does nothing but forecast: give a FIM for times up to the last observation")
-    network = interpolators[0]
-    blends = [Blend(q.queries, network) for q in questions]
-    cuts = [cut_windows(q.times, q.queries, network.config.prior.slots) for q in questions]
-    requests = (
-        Request(q.times[cut.points] - cut.last, q.values[cut.points], None, q.season, q.queries[cut.queries] - cut.last)
-        for q, windows in zip(questions, cuts)
-        for cut in windows
-    )
-    found = answer(interpolate_window, network, requests)
-    for blend, windows in zip(blends, cuts):
+def _interpolate(networks: Sequence[Network], requests: list[SeriesRequest]) -> list[np.ndarray]:
+    """The interpolation of the first network that can."""
+    network = next((each for each in networks if interpolates(each.config.model)), None)
+    if network is None:
+        name = model_name(networks[0].config.model)
+        raise InputError(f"{name} can only forecast: use a FIM for times up to the last observation")
+    slots = network.config.windows.slots
+    cuts = [cut_windows(request.times, request.query_times, slots) for request in requests]
+    parts = (cut.request(request) for request, windows in zip(requests, cuts) for cut in windows)
+    found = predict_batched(interpolate_window, network, parts)
+    answers = []
+    for request, windows in zip(requests, cuts):
+        blend = Blend(request.query_times, network.outputs, network.slopes)
         for cut in windows:
             blend.add(cut, next(found))
-    return [blend.result() for blend in blends]
+        answers.append(blend.result())
+    return answers

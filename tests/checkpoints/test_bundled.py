@@ -50,7 +50,7 @@ def test_forecasts_of_an_unseen_series_beat_the_seasonal_naive():
 
 
 def test_scattered_gaps_are_filled_about_as_well_as_by_a_line():
-    """On this series; on most series they are better (docs/accuracy.md)."""
+    """On this series; on most series they are better (research/log.md)."""
     df, errors = passengers(), {"FIM": 0.0, "line": 0.0}
     model = Forecaster.from_pretrained()
     for seed in range(6):

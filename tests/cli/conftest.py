@@ -2,14 +2,14 @@
 
 import pytest
 
-from fimjax.cli import predict as answers
+from fimjax.cli import predict
 from tests.cli.examples import MONTHLY, Repeater
 
 
 @pytest.fixture
 def model(monkeypatch):
     repeater = Repeater()
-    monkeypatch.setattr(answers, "load_model", lambda source: repeater)
+    monkeypatch.setattr(predict, "load_model", lambda source: repeater)
     return repeater
 
 

@@ -1,10 +1,12 @@
 """A model that costs nothing, and files to give it."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 
 from fimjax.cli import main
-from fimjax.frames.inputs import read_inputs
+from fimjax.frames.panel import Panel
 
 MONTHLY = "month,passengers\n" + "".join(f"1949-{month:02},{100 + month}\n" for month in range(1, 13))
 
@@ -20,45 +22,52 @@ def run(capsys, *arguments):
 
 
 class Repeater:
-    """Has the methods of a Forecaster, repeats the last value, and notes what it was asked."""
+    """Has the methods of a Forecaster, repeats the last value, and records its calls."""
 
     progress = None
 
     def __init__(self):
         self.calls = []
 
-    def forecast(self, df, h, freq=None, *, level=None, quantiles=None, season_length=None, **settings):
-        names = {key: settings.pop(key) for key in ("id_col", "time_col", "target_col")}
-        asked = {"h": h, "freq": freq, "level": level, "quantiles": quantiles, "season_length": season_length}
-        self.calls.append(("forecast", df, asked | settings))
-        inputs = read_inputs(df, freq, season_length, *names.values())
+    def forecast(self, panel, h, *, level=None, **settings):
+        self.calls.append(("forecast", panel, {"h": h, "level": level} | settings))
         if self.progress is not None:
-            self.progress(len(inputs.panel), len(inputs.panel))
-        stamps = inputs.frequency.stamps_after(inputs.ends, h)
-        columns = {names["id_col"]: np.repeat(inputs.panel.ids, h), names["time_col"]: stamps.ravel()}
-        lasts = np.repeat([y[-1] for y in inputs.panel.values], h)
+            self.progress(len(panel), len(panel))
+        lasts = np.repeat([y[-1] for y in panel.values], h)
         intervals = {f"FIM-{side}-{each:g}": lasts for each in level or [] for side in ("lo", "hi")}
-        return inputs.kind.build(columns | {"FIM": lasts} | intervals)
+        stamps = panel.frequency.stamps_after(panel.ends, h).ravel()
+        return panel.build(np.repeat(panel.ids, h), stamps, {"FIM": lasts} | intervals)
 
-    def interpolate(self, df, freq=None, **settings):
-        self.calls.append(("interpolate", df, {"freq": freq} | settings))
-        return df.assign(FIM=df[settings["target_col"]])
+    def interpolate(self, panel, **settings):
+        return self._record("interpolate", panel, settings, FIM=np.concatenate(panel.values))
 
-    def cross_validation(self, df, h, freq=None, **settings):
-        self.calls.append(("cross_validation", df, {"h": h, "freq": freq} | settings))
-        return df.assign(FIM=0.0, cutoff=df[settings["time_col"]].iloc[0])
+    def cross_validation(self, panel, h, **settings):
+        first = np.concatenate([np.repeat(t[:1], len(t)) for t in panel.stamps])
+        return self._record("cross_validation", panel, {"h": h} | settings, FIM=0.0 * first.astype(float), cutoff=first)
 
-    def detect_anomalies(self, df, level=99, freq=None, **settings):
-        self.calls.append(("detect_anomalies", df, {"level": level, "freq": freq} | settings))
-        return df.assign(FIM=0.0, **{"FIM-anomaly": False})
+    def detect_anomalies(self, panel, level=99, **settings):
+        normal = np.zeros(sum(map(len, panel.values)), bool)
+        return self._record("detect_anomalies", panel, {"level": level} | settings, **{"FIM-anomaly": normal})
+
+    def _record(self, method, panel, settings, **columns):
+        """Notes a call, and answers at every row of the panel."""
+        self.calls.append((method, panel, settings))
+        ids = np.repeat(panel.ids, [len(t) for t in panel.stamps])
+        values = {panel.schema.target_col: np.concatenate(panel.values)}
+        return panel.build(ids, np.concatenate(panel.stamps), values | columns)
 
 
-def figure(df, answers=None, **settings):
-    """In the place of `plot`: anything that can be saved."""
-    assert isinstance(df, pd.DataFrame) and isinstance(answers, pd.DataFrame)
+@dataclasses.dataclass
+class Figure:
+    """Stands for a figure: anything that can be saved."""
 
-    class Figure:
-        def savefig(self, path, format):
-            path.write_text(f"{format} of {settings['max_ids']}")
+    max_ids: int
 
-    return Figure()
+    def savefig(self, path, format):
+        path.write_text(f"{format} of {self.max_ids}")
+
+
+def figure(panel, answers, *, max_ids):
+    """Stands for `plot`."""
+    assert isinstance(panel, Panel) and isinstance(answers, pd.DataFrame)
+    return Figure(max_ids)

@@ -10,9 +10,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from fimjax.cli import files
-from fimjax.cli.files import check_picture, check_table, read_table, write_table
-from fimjax.cli.messages import CommandError
+from fimjax.cli.console import CommandError
+from fimjax.cli.files import check_figure, check_table, read_table, write_table
 
 NO_TEXT = lambda name: False
 CSV = "ds,y\n2020-01-01,1\n2020-01-02,2.5\n"
@@ -92,14 +91,14 @@ def test_csv_is_written_for_people(tmp_path, capsys):
 @pytest.mark.parametrize(
     "name, data, message",
     [
-        ("a.xlsx", b"", "its ending is none of .csv, .csv.gz, .parquet; --format tells what it is"),
+        ("a.xlsx", b"", "its ending is none of .csv, .csv.gz, .parquet; give --format"),
         ("a.csv", b"", "is empty"),
         ("a.csv", b"ds,y\n", "has no rows"),
         ("a.csv", b"ds,y\n\xff\xfe,1\n", "is not text in UTF-8"),
         ("a.csv", b"ds,y\n1,2\n1,2,3\n", "cannot be read as CSV (Expected 2 fields in line 3, saw 3)"),
         ("a.csv", b"ds,y\n1,2,3\n1,2,3\n", "more fields than its first line has names"),
         ("a.csv", b"ds,y ,y\n1,2,3\n", "has more than one column 'y'"),
-        ("a.csv.gz", gzip.compress(CSV.encode(), mtime=0)[:30], "is not a whole gzip file"),
+        ("a.csv.gz", gzip.compress(CSV.encode(), mtime=0)[:30], "is not a complete gzip file"),
         ("a.parquet", b"PAR1", "is not a parquet file"),
     ],
 )
@@ -113,7 +112,7 @@ def test_what_cannot_be_written(tmp_path):
     assert "there is no folder" in refusal(check_table, tmp_path / "b" / "a.csv")
     (tmp_path / "folder.csv").mkdir()
     assert "is a folder" in refusal(check_table, tmp_path / "folder.csv")
-    assert "none of .png, .pdf, .svg" in refusal(check_picture, tmp_path / "a.gif")
+    assert "none of .png, .pdf, .svg" in refusal(check_figure, tmp_path / "a.gif")
 
 
 def test_a_folder_that_is_read_only(tmp_path, monkeypatch):
@@ -127,4 +126,4 @@ def test_what_is_not_installed_is_told(tmp_path, without):
     (tmp_path / "b.parquet").write_bytes(b"")
     assert "pip install 'fimjax[parquet]'" in refusal(read_table, str(tmp_path / "b.parquet"), None, NO_TEXT)
     without("matplotlib")
-    assert "pip install 'fimjax[plot]'" in refusal(files.check_picture, tmp_path / "a.png")
+    assert "pip install 'fimjax[plot]'" in refusal(check_figure, tmp_path / "a.png")

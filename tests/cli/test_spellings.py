@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fimjax.cli import answers
+from fimjax.cli import predict
 from fimjax.cli.arguments import parse
-from fimjax.cli.dialect import read_dialect
+from fimjax.cli.files import detect_dialect
 from fimjax.errors import PretrainedError
 from tests.cli.examples import run
 from tests.training.examples import ROOT
 
 
 def values_of(model):
-    ((_, frame, _),) = model.calls
-    return frame.iloc[:, -1].tolist()
+    ((_, panel, _),) = model.calls
+    return np.concatenate(panel.values).tolist()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_every_row_is_read(folder, model, capsys, text, values):
     ],
 )
 def test_names_in_the_first_line(text, has_names):
-    assert (read_dialect(text.encode())[1] is None) == has_names
+    assert (detect_dialect(text.encode())[1] is None) == has_names
 
 
 def test_decimal_commas_are_told(folder, model, capsys):
@@ -174,7 +174,7 @@ def test_bounds_with_exponents():
     ],
 )
 def test_options_are_checked_before_anything_is_read(folder, monkeypatch, capsys, options, message):
-    monkeypatch.setattr(answers, "read_file", lambda _: pytest.fail("it was begun"))
+    monkeypatch.setattr(predict, "read_file", lambda _: pytest.fail("it was begun"))
     code, _, told = run(capsys, options[0], "air.csv", *options[1:])
     assert code == 2 and message in told[-1]
 
@@ -211,8 +211,8 @@ def test_standard_streams_that_are_closed(folder, model, monkeypatch, capsys):
 @pytest.mark.processes
 def test_letters_that_standard_output_does_not_have(tmp_path):
     code = (
-        "import sys\nfrom fimjax.cli import answers, main\nfrom tests.cli.examples import Repeater\n"
-        "answers.load_model = lambda source: Repeater()\n"
+        "import sys\nfrom fimjax.cli import main, predict\nfrom tests.cli.examples import Repeater\n"
+        "predict.load_model = lambda source: Repeater()\n"
         "sys.exit(main(['forecast', '-', '--h', '1', '--quiet']))"
     )
     rows = "id,ds,y\nÖl,2020-01-01,1\nÖl,2020-01-02,2\n".encode()

@@ -261,20 +261,20 @@ def test_old_names_are_understood_without_a_word(old, new):
 @pytest.mark.parametrize(
     "stamps, freq, message",
     [
-        (dates("D"), "fortnight", "freq='fortnight' is no frequency that pandas knows"),
+        (dates("D"), "fortnight", "freq='fortnight' is not a frequency that pandas knows"),
         (dates("D"), "", "freq=''"),
-        (dates("D"), 1, "freq=1: the stamps are dates, so freq must be an alias of pandas"),
+        (dates("D"), 1, "freq=1: the times are dates, so freq must be an alias of pandas"),
         (dates("D"), "-1D", "freq='-1D' is not a step forward"),
         (dates("D"), "0h", "freq='0h' is not a step forward"),
         (dates("D"), pd.offsets.Week(20_000, weekday=1), "is a step of more than 292 years"),
         (dates("D"), pd.offsets.Week(20_000), "is a step of more than 292 years"),
         (dates("D"), pd.DateOffset(months=1), "is not a step forward with a name"),
-        (dates("D")[:1], None, "no series has two dates, .* give freq"),
-        (np.arange(3), "D", "freq='D': the stamps are numbers, so freq must be a number"),
-        (np.arange(3), 0.5, "freq=0.5: the stamps are whole numbers"),
-        (np.arange(3), 0, "freq=0: a step must be more than 0"),
-        (np.arange(3), True, "freq=True: the stamps are numbers"),
-        (np.arange(3.0), np.nan, "freq=nan: a step must be more than 0"),
+        (dates("D")[:1], None, "cannot be inferred because no series has two dates: give freq"),
+        (np.arange(3), "D", "freq='D': the times are numbers, so freq must be a number"),
+        (np.arange(3), 0.5, "freq=0.5: the times are whole numbers"),
+        (np.arange(3), 0, "freq=0: must be greater than 0"),
+        (np.arange(3), True, "freq=True: the times are numbers"),
+        (np.arange(3.0), np.nan, "freq=nan: must be greater than 0"),
     ],
 )
 def test_what_is_no_frequency_is_refused_in_a_sentence(stamps, freq, message):

@@ -25,9 +25,9 @@ def columns(**changes):
 
 @frames
 def test_series_are_read_in_order_of_appearance(frame):
-    panel, kind = read_frame(frame(columns()))
-    assert list(panel.ids) == ["b", "a"] and kind.zone is None
-    for stamps, values, expected in zip(panel.stamps, panel.values, ([0, 2, 4], [1, 3, 5])):
+    schema, *series = read_frame(frame(columns()))
+    assert list(schema.ids) == ["b", "a"] and schema.zone is None
+    for stamps, values, expected in zip(*series, ([0, 2, 4], [1, 3, 5])):
         np.testing.assert_array_equal(stamps, DAYS.to_numpy())
         np.testing.assert_array_equal(values, expected)
         assert stamps.dtype == "datetime64[ns]" and values.dtype == np.float64
@@ -37,16 +37,16 @@ def test_series_are_read_in_order_of_appearance(frame):
 def test_columns_have_names_by_argument(frame):
     there = columns()
     df = frame({"other": ["x"] * 6, "id": there["unique_id"], "value": there["y"], "time": there["ds"]})
-    panel, kind = read_frame(df, id_col="id", time_col="time", target_col="value")
-    out = kind.build({"id": panel.ids, "time": panel.stamps[0][:2], "FIM": [1, 2]})
+    schema, stamps, _ = read_frame(df, id_col="id", time_col="time", target_col="value")
+    out = schema.build({"id": schema.ids, "time": stamps[0][:2], "FIM": [1, 2]})
     assert isinstance(out, frame) and list(out.columns) == ["id", "time", "FIM"]
 
 
 def same(frame):
     """A frame read and built again."""
-    panel, kind = read_frame(frame)
-    ids = np.repeat(panel.ids, [len(t) for t in panel.stamps])
-    return kind.build({"unique_id": ids, "ds": np.concatenate(panel.stamps), "y": np.concatenate(panel.values)})
+    schema, stamps, values = read_frame(frame)
+    ids = np.repeat(schema.ids, [len(t) for t in stamps])
+    return schema.build({"unique_id": ids, "ds": np.concatenate(stamps), "y": np.concatenate(values)})
 
 
 ZONES = ["Europe/Berlin", "America/Sao_Paulo", "Australia/Lord_Howe", "UTC"]
@@ -135,16 +135,16 @@ def test_dates_as_objects_come_back_as_such():
 
 def test_ids_may_be_of_several_kinds():
     frame = pd.DataFrame({"unique_id": ["1", 1, ("x", 2)], "ds": 1, "y": 1.0})
-    panel, _ = read_frame(frame)
-    assert list(panel.ids) == ["1", 1, ("x", 2)]
+    schema, *_ = read_frame(frame)
+    assert list(schema.ids) == ["1", 1, ("x", 2)]
     pd.testing.assert_frame_equal(same(frame), frame)
 
 
 def test_an_instant_shown_twice_by_the_clock_is_two():
     hours = pd.date_range("2024-10-26 22:00", periods=6, freq="h", tz="UTC").tz_convert("Europe/Berlin")
     frame = pd.DataFrame({"unique_id": "a", "ds": hours, "y": 1.0})
-    panel, kind = read_frame(frame)
-    assert (np.diff(panel.stamps[0]) == np.timedelta64(1, "h")).all() and str(kind.zone) == "Europe/Berlin"
+    schema, stamps, _ = read_frame(frame)
+    assert (np.diff(stamps[0]) == np.timedelta64(1, "h")).all() and str(schema.zone) == "Europe/Berlin"
     pd.testing.assert_frame_equal(same(frame), frame)
 
 
@@ -164,8 +164,8 @@ def test_an_instant_shown_twice_by_the_clock_is_two():
 )
 def test_missing_values_are_missing(y):
     frame = pd.DataFrame if isinstance(y, pd.Series) else pl.DataFrame
-    panel, _ = read_frame(frame({"unique_id": ["a"] * 3, "ds": [1, 2, 3], "y": y}))
-    np.testing.assert_array_equal(panel.values[0], [1, np.nan, 3])
+    _, _, values = read_frame(frame({"unique_id": ["a"] * 3, "ds": [1, 2, 3], "y": y}))
+    np.testing.assert_array_equal(values[0], [1, np.nan, 3])
 
 
 @frames
@@ -231,9 +231,9 @@ def test_what_only_pandas_can_hold_is_refused_too(changes, message):
 
 def test_what_is_no_frame_says_so():
     df = pd.DataFrame(columns())
-    with pytest.raises(InputError, match="the input is a list, and not a frame of pandas or polars"):
+    with pytest.raises(InputError, match="the input is a list, not a frame of pandas or polars"):
         read_frame([1, 2])
-    with pytest.raises(InputError, match=r"the input is a LazyFrame: collect\(\) it first"):
+    with pytest.raises(InputError, match=r"the input is a LazyFrame: call collect\(\) first"):
         read_frame(pl.LazyFrame(columns()))
     with pytest.raises(InputError, match="the input is a Table of pyarrow"):
         read_frame(pl.DataFrame(columns()).to_arrow())
@@ -271,11 +271,11 @@ def test_objects_of_polars_are_no_times():
 )
 def test_stamps_that_a_column_cannot_hold_are_refused(times, stamps, message):
     frame = pd.DataFrame if isinstance(times, pd.Series) else pl.DataFrame
-    panel, kind = read_frame(frame({"unique_id": ["a"] * 2, "ds": times, "y": [1.0, 2.0]}))
-    kind.check_stamps(panel.stamps[0])
+    schema, found, _ = read_frame(frame({"unique_id": ["a"] * 2, "ds": times, "y": [1.0, 2.0]}))
+    schema.check_stamps(found[0])
     with pytest.raises(InputError, match=message):
-        kind.check_stamps(stamps)
+        schema.check_stamps(stamps)
     with pytest.raises(InputError, match=message):
-        kind.build({"unique_id": panel.ids, "ds": stamps, "FIM": np.zeros(1)})
+        schema.build({"unique_id": schema.ids, "ds": stamps, "FIM": np.zeros(1)})
     with pytest.raises(InputError, match="there is no series 'x'"):
-        kind.build({"unique_id": np.array(["x"], object)})
+        schema.build({"unique_id": np.array(["x"], object)})

@@ -30,7 +30,7 @@ def compute_answers(model_name: str, panel: Panel | None = None) -> dict[str, np
     model = Forecaster.from_pretrained(model_name)
     calls = [forecasts(model, panel), backtests(model, panel), forecasts_of_arrays(model, panel)]
     if model_name == "fim-small":
-        calls += [between(model, panel), anomalies(model, panel), views(model_name, panel)]
+        calls += [between(model, panel), anomalies(model, panel)]
     found = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short series are left out of backtests, with a warning
@@ -110,12 +110,6 @@ def anomalies(model: Forecaster, panel: Panel) -> Answers:
     monthly, daily = panel.frames[MONTHLY], panel.frames[DAILY]
     yield "detect_anomalies/D", model.detect_anomalies(daily, level=99, freq=DAILY)
     yield "detect_anomalies/MS", model.detect_anomalies(monthly, level=99, freq=MONTHLY, h=6, n_windows=2)
-
-
-def views(model_name: str, panel: Panel) -> Answers:
-    """A forecast that is averaged over views."""
-    model = Forecaster.from_pretrained(model_name, views=("plain", "flipped", "long"))
-    yield "forecast/MS/views", model.forecast(panel.frames[MONTHLY], h=12, freq=MONTHLY, level=[80])
 
 
 def numbers(column: pd.Series) -> np.ndarray:

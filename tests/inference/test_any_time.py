@@ -6,7 +6,7 @@ import polars
 import pytest
 
 from fimjax.errors import InputError
-from fimjax.inference import engine
+from fimjax.inference import batching
 from tests.inference.small import forecaster, frame
 
 
@@ -98,8 +98,8 @@ def test_times_of_each_series_may_come_as_a_frame(model):
     [
         (["x"], "not numbers"),
         (pd.date_range("2020", periods=2), "not numbers"),
-        ([10**9], "series 's0': a time 999,999,992 steps away"),
-        ([], "there are none|not numbers"),
+        ([10**9], "series 's0': a query time is 999,999,992 steps away"),
+        ([], "give at least one|not numbers"),
         (pd.DataFrame({"unique_id": [], "ds": []}), "times: the frame has no rows"),
         ([np.nan], "finite"),
         (pd.DataFrame({"unique_id": ["nobody"], "ds": [1]}), "no series 'nobody'"),
@@ -114,7 +114,7 @@ def test_times_that_cannot_be_are_refused(model, times, message):
 def test_many_times_are_asked_in_pieces_and_answered_in_order(model, monkeypatch):
     df, times = frame((30,)), np.linspace(-3, 40, 101)
     expected = model.query(df, times, level=80)
-    monkeypatch.setattr(engine, "MOST_QUERIES", 16)
+    monkeypatch.setattr(batching, "MAX_QUERIES", 16)
     pd.testing.assert_frame_equal(model.query(df, times, level=80), expected, rtol=1e-4, atol=1e-4)
 
 
@@ -140,7 +140,7 @@ def test_no_column_is_lost_to_another_of_its_name(model):
 
 def test_numbers_are_no_dates(model):
     df = frame((9,)).assign(ds=pd.date_range("2024", periods=9))
-    with pytest.raises(InputError, match="numbers were given, and the times of the series are dates"):
+    with pytest.raises(InputError, match="numbers were given, but the times of the series are dates"):
         model.query(df, [3, 4])
 
 

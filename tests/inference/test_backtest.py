@@ -45,10 +45,10 @@ def test_cutoffs_have_the_type_and_zone_of_the_times(model):
 
 
 def test_series_too_short_for_all_windows_are_named(model):
-    with pytest.warns(UserWarning, match="no row before them are left out in series 's1'"):
+    with pytest.warns(UserWarning, match="windows without a row before them are left out: series 's1'"):
         answer = model.cross_validation(frame((30, 6)), h=3, n_windows=3)
     assert answer.groupby("unique_id")["cutoff"].nunique().to_dict() == {"s0": 3, "s1": 1}
-    with pytest.warns(UserWarning), pytest.raises(InputError, match="no series has rows enough"):
+    with pytest.warns(UserWarning), pytest.raises(InputError, match="no series has enough rows"):
         model.cross_validation(frame((3,)), h=3)
 
 
@@ -64,7 +64,7 @@ def test_a_wild_value_is_an_anomaly_and_it_alone_by_its_interval(model):
 
 
 def test_series_too_short_to_be_judged_are_named(model):
-    with pytest.warns(UserWarning, match="too short to be judged: series 's1'"):
+    with pytest.warns(UserWarning, match="too short to detect anomalies: series 's1'"):
         answer = model.detect_anomalies(frame((30, 3)))
     assert set(answer["unique_id"]) == {"s0"}
 
@@ -72,7 +72,7 @@ def test_series_too_short_to_be_judged_are_named(model):
 def test_a_window_with_nothing_but_gaps_before_it_is_told(model):
     df = frame((30,))
     df.loc[:26, "y"] = np.nan
-    with pytest.warns(UserWarning, match="no observation to go by, so that answers are NaN: series 's0'") as caught:
+    with pytest.warns(UserWarning, match="no observed value, so predictions are NaN: series 's0'") as caught:
         answer = model.cross_validation(df, h=2, n_windows=3, step_size=1)
     assert len(caught) == 1 and caught[0].filename == __file__
     assert answer["FIM"].isna().tolist() == [True, True, True, True, False, False]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fimjax.errors import PretrainedError
-from fimjax.inference.calibration import BOUND, FEW, SHARE, widen, width_factor
+from fimjax.inference.calibration import HALF_TRUST, MAX_FACTOR, PERSISTENCE, widen, width_factor
 from tests.examples import FORECASTER
 from tests.inference.small import forecaster, frame
 
@@ -23,13 +23,13 @@ def truth(scale):
 @pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
 def test_half_of_what_intervals_were_off_by_is_expected_to_go_on(scale):
     factor = width_factor(np.tile(NORMAL, (MANY, 1)), truth(scale), LEVELS, MANY)
-    np.testing.assert_allclose(factor, scale**SHARE, rtol=0.03)
+    np.testing.assert_allclose(factor, scale**PERSISTENCE, rtol=0.03)
 
 
 def test_a_few_series_say_little():
     answers = np.tile(NORMAL, (MANY, 1))
     of = lambda series: np.log(width_factor(answers, truth(2.0), LEVELS, series))
-    np.testing.assert_allclose(of(FEW) / of(10**9), 0.5, rtol=1e-3)
+    np.testing.assert_allclose(of(HALF_TRUST) / of(10**9), 0.5, rtol=1e-3)
     assert of(1) < 0.1 * of(10**9)
 
 
@@ -43,10 +43,13 @@ def test_sides_are_judged_by_their_own_width():
 def test_what_was_not_observed_and_what_has_no_width_do_no_harm():
     answers, y = np.tile(NORMAL, (MANY, 1)), truth(2.0)
     gaps = np.where(np.arange(MANY) % 2, np.nan, y)
-    np.testing.assert_allclose(width_factor(answers, gaps, LEVELS, MANY), 2.0**SHARE, rtol=0.05)
+    np.testing.assert_allclose(width_factor(answers, gaps, LEVELS, MANY), 2.0**PERSISTENCE, rtol=0.05)
     assert width_factor(answers, np.full(MANY, np.nan), LEVELS, MANY) == 1.0
     flat = np.zeros((8, len(LEVELS)))
-    least, most = (1 / BOUND) ** (SHARE * 8 / (8 + FEW)), BOUND ** (SHARE * 8 / (8 + FEW))
+    least, most = (
+        (1 / MAX_FACTOR) ** (PERSISTENCE * 8 / (8 + HALF_TRUST)),
+        MAX_FACTOR ** (PERSISTENCE * 8 / (8 + HALF_TRUST)),
+    )
     np.testing.assert_allclose(width_factor(flat, np.zeros(8), LEVELS, 8), least)
     np.testing.assert_allclose(width_factor(flat, np.ones(8), LEVELS, 8), most)
 
@@ -80,7 +83,9 @@ def test_what_came_as_forecast_narrows_and_what_did_not_widens(miss, is_wider):
 
 def test_without_enough_history_nothing_changes_and_a_warning_says_so():
     model, series = forecaster(), frame((7, 5))
-    with pytest.warns(UserWarning, match="nothing is calibrated: no series has 4 observations before its last 4 rows"):
+    with pytest.warns(
+        UserWarning, match="intervals are not calibrated: no series has 4 observations before its last 4 rows"
+    ):
         found = model.forecast(series, 4, level=[80], calibrate=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -88,5 +93,5 @@ def test_without_enough_history_nothing_changes_and_a_warning_says_so():
 
 
 def test_a_model_without_quantiles_has_nothing_to_calibrate():
-    with pytest.raises(PretrainedError, match="knows no interval to calibrate"):
+    with pytest.raises(PretrainedError, match="FIM cannot calibrate: the model has no quantiles"):
         forecaster(FORECASTER).forecast(frame((30,)), 4, calibrate=True)

@@ -1,4 +1,4 @@
-"""Artefacts: the same numbers as the direct call, for any number of series, and for accelerators that are not here."""
+"""Exports: the same numbers as the direct call, for any number of series, and for accelerators that are not here."""
 
 import functools
 import sys
@@ -10,7 +10,7 @@ from jax import export
 
 from fimjax.errors import ExportError
 from fimjax.inference.export import export_forecast, load_exported
-from fimjax.inference.predict import forecast_windows
+from fimjax.inference.predict import forecast_windows, inference_config
 from tests.examples import LEVELS
 from tests.inference.parameters import params_of
 from tests.training.examples import LOCAL_RUN, RICH_RUN
@@ -33,7 +33,7 @@ def inputs(batch, seed=0):
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    path = tmp_path_factory.mktemp("artefact") / "fim.jaxexport"
+    path = tmp_path_factory.mktemp("export") / "fim.jaxexport"
     export_forecast(RICH_RUN, PARAMS, path, points=POINTS, h=H, platforms=("cpu", "cuda", "tpu"))
     return path
 
@@ -42,7 +42,7 @@ def path(tmp_path_factory):
 def test_the_same_numbers_as_the_direct_call(path, batch):
     found = load_exported(path)(*inputs(batch))
     assert found.shape == (batch, H, len(LEVELS)) and found.dtype == np.float32
-    direct = jax.jit(functools.partial(forecast_windows, RICH_RUN))
+    direct = jax.jit(functools.partial(forecast_windows, inference_config(RICH_RUN)))
     np.testing.assert_allclose(found, direct(PARAMS, *inputs(batch)), rtol=1e-6, atol=1e-6)
     assert np.isfinite(found).all()
 
@@ -70,16 +70,16 @@ def test_inputs_that_do_not_fit_are_refused(path):
         load_exported(path)(times[:, :7], *rest)
 
 
-def test_an_artefact_for_another_platform_says_so(tmp_path):
+def test_an_export_for_another_platform_says_so(tmp_path):
     export_forecast(RICH_RUN, PARAMS, tmp_path / "tpu", points=POINTS, h=H, platforms=("tpu",))
     with pytest.raises(ValueError, match="tpu.* but it is used on .*cpu"):
         load_exported(tmp_path / "tpu")(*inputs(1))
 
 
 @pytest.mark.parametrize("damage", [lambda x: b"", lambda x: x[:100], lambda x: x[:-1000], lambda x: b"x" * 1000])
-def test_a_file_that_is_no_artefact(path, tmp_path, damage):
+def test_a_file_that_is_no_export(path, tmp_path, damage):
     (tmp_path / "bad").write_bytes(damage(path.read_bytes()))
-    with pytest.raises(ExportError, match="bad: not an artefact"):
+    with pytest.raises(ExportError, match="bad: not an exported model"):
         load_exported(tmp_path / "bad")
     with pytest.raises(ExportError, match="nowhere: cannot be read"):
         load_exported(tmp_path / "nowhere")

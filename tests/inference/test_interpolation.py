@@ -8,10 +8,6 @@ from fimjax.inference.interpolation import Blend, cut_windows
 SLOTS = 8
 
 
-class FakeNetwork:
-    outputs, slopes = 1, True
-
-
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 12, 13, 40])
 def test_every_query_is_in_a_window_of_neighbouring_points(n):
     times = np.sort(np.random.default_rng(n).uniform(0, 50, n))
@@ -31,7 +27,7 @@ def test_windows_without_a_query_are_not_computed():
 
 def blended(queries, answers):
     """Two windows [0, 8] and [4, 12] that say `answers`, pairs of a function and its derivative."""
-    blend = Blend(queries, FakeNetwork)
+    blend = Blend(queries, outputs=1, slopes=True)
     for cut, (f, slope) in zip(cut_windows(np.arange(13.0), queries, 9), answers):
         x = queries[cut.queries]
         blend.add(cut, np.stack([f(x), slope(x)], axis=-1))

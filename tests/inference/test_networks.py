@@ -61,9 +61,9 @@ def test_times_without_a_grid_and_before_the_first_observation(name):
 def test_what_it_cannot_do_is_said_in_a_sentence():
     model = forecaster("nbeats")
     patchy = frame((30,)).assign(y=lambda f: f["y"].where(f["ds"] != 11))
-    with pytest.raises(InputError, match="NBEATS does nothing but forecast: give a FIM for times up to the last"):
+    with pytest.raises(InputError, match="NBEATS can only forecast: use a FIM for times up to the last"):
         model.interpolate(patchy, freq=1)
-    with pytest.raises(InputError, match="does nothing but forecast"):
+    with pytest.raises(InputError, match="can only forecast"):
         model.query((np.arange(9.0), np.arange(9.0)), np.array([3.5, 12.0]))
 
 
@@ -91,7 +91,7 @@ def test_the_command_line_takes_it(tmp_path, capsys):
     assert code == 0, err
     assert pd.read_csv(tmp_path / "out.csv")["MQCNN"].notna().sum() == 4
     code, _, err = run_command(capsys, "interpolate", *asked, "--output", tmp_path / "filled.csv")
-    assert code and "MQCNN does nothing but forecast" in err[-1] and not (tmp_path / "filled.csv").exists()
+    assert code and "MQCNN can only forecast" in err[-1] and not (tmp_path / "filled.csv").exists()
 
 
 @EACH
@@ -135,16 +135,16 @@ def test_joined_models_are_averaged_and_the_fim_fills(tmp_path):
 def test_joined_models_are_refused_where_there_must_be_one(tmp_path):
     nbeats = forecaster("nbeats")
     both = nbeats.joined_by(forecaster("mqcnn"))
-    with pytest.raises(PretrainedError, match="NBEATS\\+MQCNN: models that are averaged are not saved as one"):
+    with pytest.raises(PretrainedError, match="NBEATS\\+MQCNN: averaged models cannot be saved together"):
         both.save_pretrained(tmp_path / "both")
     assert not (tmp_path / "both").exists()
-    with pytest.raises(PretrainedError, match="not a pure function as one"):
+    with pytest.raises(PretrainedError, match="averaged models cannot be applied together"):
         both.apply(both.params)
     other = dataclasses.replace(nbeats.config.model, quantile_levels=(0.1, 0.5, 0.9))
     odd = Forecaster(dataclasses.replace(nbeats.config, model=other), with_params(other)[1]["params"])
     with pytest.raises(PretrainedError, match="cannot be averaged: their quantile levels differ"):
         nbeats.joined_by(odd)
-    with pytest.raises(InputError, match="NBEATS does nothing but forecast"):
+    with pytest.raises(InputError, match="NBEATS can only forecast"):
         both.interpolate(frame((30,)).assign(y=lambda f: f["y"].where(f["ds"] != 11)), freq=1)
     nbeats.save_pretrained(tmp_path / "a+b")  # a plus in the name of a folder is part of it
     assert Forecaster.from_pretrained(str(tmp_path / "a+b")).name == "NBEATS"

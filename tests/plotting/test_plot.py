@@ -93,7 +93,7 @@ def test_some_intervals_of_those_there_are():
     for level in (80, [80.0]):
         (axis,) = plot(df, forecast(df), level=level).axes
         assert [label for label, *_ in bands(axis)] == ["80 % interval"]
-    with pytest.raises(InputError, match="^level: the answers have no interval of 90 per cent; they have 80, 95$"):
+    with pytest.raises(InputError, match="^level: there is no interval of 90 per cent; there are 80, 95$"):
         plot(df, forecast(df), level=[80, 90])
 
 
@@ -209,7 +209,7 @@ def test_several_models():
     assert lines(axis, "FIM")[0].get_color() != lines(axis, "AutoETS")[0].get_color()
     assert len(bands(axis)) == 3
     assert legend(plot(df, answers, models="AutoETS")) == ["observed", "AutoETS", "80 % interval"]
-    with pytest.raises(InputError, match="^models: there are no answers of 'ETS', only of 'FIM', 'AutoETS'$"):
+    with pytest.raises(InputError, match="^models: there are no predictions of 'ETS', only of 'FIM', 'AutoETS'$"):
         plot(df, answers, models=["ETS"])
 
 

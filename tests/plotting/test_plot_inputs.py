@@ -69,9 +69,9 @@ def test_ids_may_be_tuples():
 
 def test_lazy_frames_are_to_be_collected():
     df = polars.from_pandas(series())
-    with pytest.raises(InputError, match="^the input is a LazyFrame: collect\\(\\) it first$"):
+    with pytest.raises(InputError, match="^the input is a LazyFrame: call collect\\(\\) first$"):
         plot(df.lazy())
-    with pytest.raises(InputError, match="^answers: this LazyFrame must be read first: collect\\(\\) it$"):
+    with pytest.raises(InputError, match="^answers: this LazyFrame must be collected: call collect\\(\\) first$"):
         plot(df, df.lazy())
 
 
@@ -158,26 +158,26 @@ def test_names_are_not_formulas():
     ("change", "message"),
     [
         (dict(ids=["a", "z"]), "ids: there is no series 'z'"),
-        (dict(ids=[]), "ids: at least one must be drawn"),
-        (dict(max_ids=0), "max_ids=0: at least one must be drawn"),
-        (dict(max_history=1.5), "max_history=1.5: at least one must be drawn"),
-        (dict(answers=forecast(series("xy"))), "answers: none is for a series of df, which has 'a'"),
+        (dict(ids=[]), "ids: give at least one"),
+        (dict(max_ids=0), "max_ids=0: must be a whole number of at least 1"),
+        (dict(max_history=1.5), "max_history=1.5: must be a whole number of at least 1"),
+        (dict(answers=forecast(series("xy"))), "answers: they have none of the series of df, such as 'a'"),
         (
             dict(answers=forecast(series()).drop(columns="ds")),
             "answers: there is no column 'ds', only 'unique_id', 'FIM'",
         ),
         (
             dict(answers=forecast(series())[["unique_id", "ds"]]),
-            "answers: no column is a model's, of 'unique_id', 'ds'",
+            "answers: none of the columns holds predictions: 'unique_id', 'ds'",
         ),
         (dict(answers=[1.0, 2.0]), "answers: this list is not a frame of pandas or polars"),
         (
             dict(answers=forecast(series()).assign(ds=range(H))),
-            "answers: column 'ds' holds numbers, and the times of the",
+            "answers: column 'ds' holds numbers, but the times of the",
         ),
         (
             dict(answers=forecast(series()).assign(ds=pd.date_range("2030", periods=H, tz="UTC"))),
-            "answers: column 'ds' has a time zone, and the times of the series have none",
+            "answers: column 'ds' has a time zone, but the times of the series have none",
         ),
         (
             dict(answers=pd.concat([forecast(series())] * 2)),

@@ -132,7 +132,7 @@ def _fit_in_parallel(
         disable=model not in SLOW,  # the others take a second
     )
     saved = {name: os.environ.get(name) for name in THREAD_SETTINGS}
-    os.environ.update({name: "1" for name in THREAD_SETTINGS})  # the processes use all cores already
+    os.environ.update(dict.fromkeys(THREAD_SETTINGS, "1"))  # the processes use all cores already
     others = set(multiprocessing.active_children())
     count = processes or os.cpu_count() or 1
     pool = ProcessPoolExecutor(

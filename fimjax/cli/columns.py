@@ -1,4 +1,4 @@
-"""Which columns of a table hold the ids, times and values of its series: by their names, else by what is in them."""
+"""Which columns of a table hold ids, times and values: by their names, else by their content."""
 
 import dataclasses
 import re
@@ -7,19 +7,18 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from fimjax.cli.messages import CommandError
-from fimjax.cli.numerals import looks_like_numbers
-from fimjax.cli.times import could_be_times, looks_like_dates
+from fimjax.cli.console import CommandError
+from fimjax.cli.spellings import could_be_times, looks_like_dates, looks_like_numbers
 
 Tiers = tuple[tuple[str, ...], ...]
-"""Usual names; those of an earlier tier leave no doubt beside those of a later one."""
+"""Usual names; a name of an earlier tier is preferred to those of later ones."""
 
 ID_NAMES: Tiers = (("unique_id",), ("id", "series_id", "item_id", "ts_id", "series", "item"))
 GROUP_NAMES = (
     "store", "shop", "product", "sku", "symbol", "ticker", "country", "region", "state", "city", "station", "site",
     "sensor", "meter", "customer", "category", "group", "name",
 )  # fmt: skip
-"""Ids only in tables that need one, for they may as well describe a single series."""
+"""Names of ids only in tables whose times repeat, because they may also describe a single series."""
 TIME_NAMES: Tiers = (
     ("ds",),
     ("timestamp", "datetime", "date_time", "date", "time"),
@@ -33,15 +32,15 @@ TARGET_NAMES: Tiers = (
 
 
 @dataclasses.dataclass(frozen=True)
-class Roles:
-    """Columns by what they are for."""
+class Columns:
+    """Columns by their purpose."""
 
     id: str | None
-    """None if the table has no ids: it is one series, or one series a column."""
+    """None if the table is one series, or has one series in each column."""
     time: str | None
-    """None if the rows stand for 0, 1, 2, ..."""
+    """None if the times are the row numbers 0, 1, 2, ..."""
     targets: tuple[str, ...]
-    """One column, or several of which each is a series."""
+    """One column, or several that are one series each."""
 
     def __contains__(self, column: str) -> bool:
         return column in (self.id, self.time, *self.targets)
@@ -58,45 +57,45 @@ def is_time_name(name: str, given: str | None = None) -> bool:
 
 
 def is_usual_name(name: str) -> bool:
-    """Whether columns are often called so."""
+    """Whether this is a usual name for ids, times or values."""
     return is_id_name(name) or is_time_name(name) or any(_plain(name) in tier for tier in TARGET_NAMES)
 
 
-def guess_roles(
+def find_columns(
     table: pd.DataFrame,
     id: str | None = None,
     time: str | None = None,
     targets: Iterable[str] | None = None,
     date_format: str | None = None,
-) -> Roles:
-    """Finds the columns that were not given, times by how dates are spelled if that is known.
+) -> Columns:
+    """Finds the columns that were not given; `date_format` says how dates are spelled, if that is known.
 
     Raises:
-        CommandError: if a given column is not there, or if several columns would do or none does.
+        CommandError: if a given column does not exist, or if several columns fit or none does.
     """
     targets = tuple(targets or ())
     _check_given(table, id, time, targets)
     table = table.drop(columns=[c for c in table.columns if c not in (id, time, *targets) and _is_clutter(table[c])])
-    guess, is_wide = _Guess(table, targets, date_format), len(targets) > 1
+    search, is_wide = _Search(table, targets, date_format), len(targets) > 1
     if id is None and not is_wide:
-        id = guess.named_id(time)
-    time = time or guess.time(id)
+        id = search.named_id(time)
+    time = time or search.time(id)
     if id is None and not is_wide and time is not None and table[time].duplicated().any():
-        id = guess.group_id(time)
-    return Roles(id, time, targets or guess.targets(id, time))
+        id = search.group_id(time)
+    return Columns(id, time, targets or search.targets(id, time))
 
 
 @dataclasses.dataclass(frozen=True)
-class _Guess:
-    """One step of guessing after the other; each knows what the earlier ones found."""
+class _Search:
+    """The steps of the search; each uses the results of earlier ones."""
 
     table: pd.DataFrame
     given: tuple[str, ...]
-    """Targets that are known."""
+    """Targets that the user gave."""
     date_format: str | None
 
     def named_id(self, time: str | None) -> str | None:
-        # What is different in every row tells rows apart, not series.
+        # A column that is different in every row identifies rows, not series.
         repeats = lambda column: len(column) == 1 or column.duplicated().any()
         return _only(self._named(self._left(time), ID_NAMES, repeats), "id", "--id")
 
@@ -115,7 +114,7 @@ class _Guess:
         raise CommandError(f"none of the columns {_listed(self.table.columns)} holds times: give --time")
 
     def group_id(self, time: str) -> str | None:
-        """What tells series apart in a table whose times repeat."""
+        """The column that identifies series in a table whose times repeat."""
         columns = self._left(time)
         found = [c for c in columns if self._is_group(self.table[c])]
         varied = [c for c in found if self.table[c].nunique() > 1]
@@ -125,8 +124,8 @@ class _Guess:
         others = [c for c in columns if c not in named and not is_time_name(c)]
         if len(self._numeric(time)) > 1 and others:
             raise CommandError(
-                f"column {time!r} has times more than once, and it is not plain which of the columns {_listed(others)} "
-                "tells series apart: give --id"
+                f"column {time!r} has repeated times, and it is unclear which of the columns {_listed(others)} "
+                "identifies the series: give --id"
             )
         return None
 
@@ -134,9 +133,7 @@ class _Guess:
         columns = self._numeric(id, time)
         named = self._named(columns, TARGET_NAMES, _holds_numbers)
         if not columns:
-            raise CommandError(
-                f"none of the columns {_listed(self.table.columns)} is left that holds numbers: give --target"
-            )
+            raise CommandError(f"none of the columns {_listed(self.table.columns)} holds numbers: give --target")
         if len(columns) > 1 and len(named) != 1 and id is not None:
             _only(named or columns, "target", "--target")
         return tuple(named if len(named) == 1 else columns)
@@ -148,7 +145,7 @@ class _Guess:
         return [column for column in self._left(*taken) if _holds_numbers(self.table[column])]
 
     def _named(self, columns: list[str], tiers: Tiers, fits: Callable[[pd.Series], bool]) -> list[str]:
-        """The columns of the first tier that has any of a fitting content."""
+        """The columns of the first tier that has any with fitting content."""
         for tier in tiers:
             if found := [c for c in columns if _plain(c) in tier and fits(self.table[c])]:
                 return found
@@ -177,11 +174,11 @@ def _check_given(table: pd.DataFrame, id: str | None, time: str | None, targets:
         if names.count(name) > 1:
             raise CommandError(f"--id, --time, --target: column {name!r} is given twice")
     if id is not None and len(targets) > 1:
-        raise CommandError("--target: several columns are a series each, and leave nothing for --id to tell apart")
+        raise CommandError("--target: several columns are one series each, so --id cannot be given")
 
 
 def _is_clutter(column: pd.Series) -> bool:
-    """Whether pandas had to name the column, and it is empty or numbers the rows."""
+    """Whether a column without a name is empty or numbers the rows."""
     if not str(column.name).startswith("Unnamed: "):
         return False
     if column.isna().all():
@@ -191,7 +188,7 @@ def _is_clutter(column: pd.Series) -> bool:
 
 
 def _holds_numbers(column: pd.Series) -> bool:
-    """Whether a column is of numbers, perhaps with text among them that the library will refuse by its row."""
+    """Whether a column holds numbers, perhaps with some text that is refused later."""
     if column.dtype == object:
         seen = column.dropna()
         is_number = pd.to_numeric(seen, errors="coerce").notna()
@@ -205,12 +202,12 @@ def _is_number(column: pd.Series) -> bool:
 
 def _only(found: list[str], role: str, option: str) -> str | None:
     if len(found) > 1:
-        raise CommandError(f"the {role} may be any of the columns {_listed(found)}: give {option}")
+        raise CommandError(f"several columns may be the {role}, {_listed(found)}: give {option}")
     return found[0] if found else None
 
 
 def _plain(name: str) -> str:
-    """A name without case and signs: '#Item ID' is item_id."""
+    """A name without case and punctuation: '#Item ID' is item_id."""
     return re.sub(r"[^a-z0-9]+", "_", str(name).casefold()).strip("_")
 
 

@@ -5,9 +5,9 @@ import io
 import pandas as pd
 import pytest
 
-from fimjax.cli.guess import Roles, guess_roles, is_id_name
-from fimjax.cli.messages import CommandError
-from fimjax.cli.times import read_times
+from fimjax.cli.columns import Columns, find_columns, is_id_name
+from fimjax.cli.console import CommandError
+from fimjax.cli.spellings import read_times
 
 
 def table(text):
@@ -50,7 +50,7 @@ LONG = "a,2020-01-01,1\na,2020-01-02,2\nb,2020-01-01,3\nb,2020-01-02,5\n"
     ],
 )
 def test_columns_are_found(text, id, time, targets):
-    assert guess_roles(table(text)) == Roles(id, time, tuple(targets))
+    assert find_columns(table(text)) == Columns(id, time, tuple(targets))
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_columns_are_found(text, id, time, targets):
     [
         ("date,timestamp,y\n2020-01-01,5,1\n2020-01-02,6,2\n", {}, "'date', 'timestamp': give --time"),
         ("from,to,y\n2020-01-01,2020-01-02,1\n2020-01-02,2020-01-03,2\n", {}, "'from', 'to': give --time"),
-        ("a,b,c\n1,2,9\n2,3,5\n", {}, "time may be any of the columns 'a', 'b': give --time"),
+        ("a,b,c\n1,2,9\n2,3,5\n", {}, "several columns may be the time, 'a', 'b': give --time"),
         ("a,b\n3,2\n2,3\n1,0\n", {}, "none of the columns 'a', 'b' holds times: give --time"),
         ("id,amps\na,2\na,3\n", {}, "none of the columns 'id', 'amps' holds times"),
         ("id,item,date,y\na,b,2020-01-01,1\na,b,2020-01-02,1\n", {}, "'id', 'item': give --id"),
@@ -70,31 +70,31 @@ def test_columns_are_found(text, id, time, targets):
         (
             "date,number,amps\n2020-01-01,1,1\n2020-01-01,2,1\n",
             {},
-            "which of the columns 'number', 'amps' tells series apart",
+            "which of the columns 'number', 'amps' identifies the series",
         ),
         ("id,date,a,b\na,2020-01-01,1,2\na,2020-01-02,1,2\n", {}, "'a', 'b': give --target"),
         ("id,date,sales,price\na,2020-01-01,1,2\na,2020-01-02,1,2\n", {}, "'sales', 'price': give --target"),
         ("date,note\n2020-01-01,x\n2020-01-02,y\n", {}, "holds numbers: give --target"),
         ("date,y\n2020-01-01,1\n", {"time": "day"}, "--time: there is no column 'day', only 'date', 'y'"),
         ("date,y\n2020-01-01,1\n", {"time": "y", "targets": ["y"]}, "column 'y' is given twice"),
-        ("id,date,a,b\nx,2020-01-01,1,2\n", {"id": "id", "targets": ["a", "b"]}, "leave nothing for --id"),
+        ("id,date,a,b\nx,2020-01-01,1,2\n", {"id": "id", "targets": ["a", "b"]}, "so --id cannot be given"),
     ],
 )
 def test_doubt_is_an_error_that_names_candidates_and_option(text, given, message):
     with pytest.raises(CommandError) as caught:
-        guess_roles(table(text), **given)
+        find_columns(table(text), **given)
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_given_columns_settle_it():
     text = "id,date,timestamp,sales,price\na,2020-01-01,5,1,2\na,2020-01-02,6,1,2\n"
-    roles = guess_roles(table(text), time="timestamp", targets=["price"])
-    assert roles == Roles("id", "timestamp", ("price",))
-    assert "sales" not in roles and "price" in roles
-    assert guess_roles(table("x,amps\n1,1\n2,2\n"), targets=["amps"]) == Roles(None, "x", ("amps",))
-    assert guess_roles(table("amps\n1\n2\n"), targets=["amps"]) == Roles(None, None, ("amps",))
+    columns = find_columns(table(text), time="timestamp", targets=["price"])
+    assert columns == Columns("id", "timestamp", ("price",))
+    assert "sales" not in columns and "price" in columns
+    assert find_columns(table("x,amps\n1,1\n2,2\n"), targets=["amps"]) == Columns(None, "x", ("amps",))
+    assert find_columns(table("amps\n1\n2\n"), targets=["amps"]) == Columns(None, None, ("amps",))
     wide = table("id,date,a,b\nx,2020-01-01,1,2\nx,2020-01-02,1,2\n")
-    assert guess_roles(wide, targets=["a", "b"]) == Roles(None, "date", ("a", "b"))
+    assert find_columns(wide, targets=["a", "b"]) == Columns(None, "date", ("a", "b"))
     assert is_id_name("Store") and not is_id_name("Store", "other") and is_id_name("other", "other")
 
 
