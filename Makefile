@@ -7,7 +7,7 @@ BIN = .venv/bin
 # Huge pages: memory that comes in pieces of 4 KB costs a step on a CPU a twentieth to a quarter of its time.
 TRAIN = GLIBC_TUNABLES=glibc.malloc.hugetlb=1 $(BIN)/python train.py --cpu-devices -1 --compile-cache .cache/jax
 
-.PHONY: forecast test train weights recipes frozen race ablation pictures gallery clean
+.PHONY: forecast test train weights frozen race ablation pictures gallery clean
 
 # What is installed is compiled as it is imported, which is less of it.
 .venv/installed: pyproject.toml constraints.txt
@@ -39,26 +39,19 @@ weights: .venv/installed
 	$(TRAIN) --config configs/small_fim.py --run runs/small/first --training.steps 86000 --training.seed 1 --resume
 	$(TRAIN) --config configs/small_fim.py --run runs/small/second --training.seed 12 --prior.unrest 0.9 \
 		--begin-from runs/small/first --resume
-	$(BIN)/python -m research.bundle runs/small/second --mean-with runs/small/first --out runs/small/mean
+	$(BIN)/python -m research.bundle runs/small/second --average-with runs/small/first --out runs/small/mean
 	$(TRAIN) --config configs/bundled_fim.py --run runs/small/fim --begin-from runs/small/mean --resume
-	$(BIN)/python -m research.bundle runs/small/fim --mean-with runs/small/mean \
+	$(BIN)/python -m research.bundle runs/small/fim --average-with runs/small/mean \
 		--purpose "forecasts, gaps, smoothing, any times, irregular and hourly series"
 	$(TRAIN) --config configs/bundled_nbeats.py --run runs/small/nbeats --resume
 	$(BIN)/python -m research.bundle runs/small/nbeats --out fimjax/weights/nbeats-small \
 		--purpose "forecasts alone, of many regular series, in less time"
 
-# The first recipe beside the last one, five minutes each on two cores, by backtests in the training parts of M1 and M4.
-recipes: .venv/installed
-	rm -rf runs/recipes
-	$(TRAIN) --config configs/first_fim.py --run runs/recipes/first --training.steps 2500 --no-picture
-	$(TRAIN) --config configs/small_fim.py --run runs/recipes/last --training.steps 2500 --no-picture
-	$(BIN)/python -m research.development --model runs/recipes/first runs/recipes/last --sample 250
-
-# FIM in the paper's form, a frozen FIM-l under it, for as many steps, by the same backtests.
+# The lab report's FIM on a frozen FIM-l, ten minutes on two cores, by backtests in the training parts of M1 and M4.
 frozen: .venv/installed
 	rm -rf runs/frozen
-	$(TRAIN) --config configs/frozen_fim_local.py --run runs/frozen/fim_local --training.steps 2500 --no-picture
-	$(TRAIN) --config configs/frozen_fim.py --local runs/frozen/fim_local --run runs/frozen/fim --training.steps 2500 --no-picture
+	$(TRAIN) --config research/recipes/frozen_fim_local.py --run runs/frozen/fim_local --training.steps 2500 --no-picture
+	$(TRAIN) --config research/recipes/frozen_fim.py --local runs/frozen/fim_local --run runs/frozen/fim --training.steps 2500 --no-picture
 	$(BIN)/python -m research.development --model runs/frozen/fim --sample 250
 
 # FIM beside four other networks, twenty minutes each on two cores, on all data sets; goes on where it was stopped.
