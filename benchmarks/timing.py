@@ -3,7 +3,7 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +13,7 @@ PACKAGES = ("fimjax", "jax", "statsforecast", "chronos-forecasting", "torch", "p
 Key = TypeVar("Key", bound=Hashable)
 
 
-def time_in_turns(programs: dict[Key, tuple[Callable[[], Any], float]], repetitions: int) -> dict[Key, list[float]]:
+def time_in_turns(programs: Mapping[Key, tuple[Callable[[], Any], float]], repetitions: int) -> dict[Key, list[float]]:
     """Times programs in turns, so that other load on the machine affects all of them alike.
 
     Args:

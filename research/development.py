@@ -102,7 +102,7 @@ def measure(model: Forecaster | Calibrated, dataset: Dataset) -> dict[str, float
         "MASE/SNaive": row["mase"] / naive["mase"],
         "coverage 80": row["coverage_80"],
         "coverage 95": row["coverage_95"],
-        "below median": np.mean(dataset.future < found.quantiles[..., LEVELS.index(0.5)]),
+        "below median": float(np.mean(dataset.future < found.quantiles[..., LEVELS.index(0.5)])),
     }
 
 

@@ -84,7 +84,8 @@ def _interpolate_group(
 
 def held_out_windows(config: Config, params: Params, series: int, seed: int) -> list[Window]:
     """Windows with missing points, from at least this many series, in whole groups of the prior."""
-    key, windows = stream_key(seed, FILLING_STREAM), []
+    key = stream_key(seed, FILLING_STREAM)
+    windows: list[Window] = []
     for group in range(-(-series // config.prior.group_size)):
         folded, quantiles = jax.device_get(_interpolate_group(config, params, key, group))
         for slots in zip(*(getattr(folded, name) for name in FIELDS), quantiles):

@@ -39,8 +39,8 @@ def plot_series(axes: "Axes", sample: Sample, i: int) -> None:
     size = float(np.clip(220 / valid.sum(), 0.8, 9.0))
     axes.axvspan(0, sample.duration[i], color=SAND, zorder=0, linewidth=0)
     axes.plot(times[valid], clean[valid], color=SKY, linewidth=1.0, zorder=2)
-    seen = observed & ~is_target
-    axes.scatter(times[seen], noisy[seen], s=size, color=INK, zorder=3, linewidths=0)
+    shown = observed & ~is_target
+    axes.scatter(times[shown], noisy[shown], s=size, color=INK, zorder=3, linewidths=0)
     unseen = valid & is_target
     axes.scatter(times[unseen], noisy[unseen], s=size, facecolors="none", edgecolors=INK, zorder=3, linewidths=0.5)
     axes.margins(x=0.02, y=0.08)

@@ -43,7 +43,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=6_000, help="series of each data set (default: 6000)")
     parser.add_argument("--data", type=Path, help="data folder (default: FIMJAX_DATA or the user's cache)")
     arguments = parser.parse_args()
-    rows = {}
+    rows: dict[str, dict[str, float]] = {}
     try:
         for name in SEASONAL:
             setting = SETTINGS[name]

@@ -1,6 +1,7 @@
 """`fimjax evaluate`: scores models on the benchmark's data sets and writes tables and a report."""
 
 import dataclasses
+import io
 import os
 import signal
 import sys
@@ -253,7 +254,8 @@ def main(argv: list[str] | None = None, prog: str = "fimjax evaluate") -> int:
     console = Console(stderr=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the run like Ctrl-C
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # some terminals have no †
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # some terminals have no †
     try:
         evaluate(arguments, console)
     except EvaluationError as error:

@@ -258,5 +258,5 @@ def _read_forecast_frame(frame: pd.DataFrame, where: str, dataset: Dataset) -> t
         )
     cells = np.empty((expected, len(columns)))
     cells[slots] = frame[columns].to_numpy(np.float64)
-    cells = cells.reshape(len(dataset), horizon, len(columns))
-    return cells[..., 0], np.sort(cells[..., 1:], axis=-1)
+    found = cells.reshape(len(dataset), horizon, len(columns))
+    return found[..., 0], np.sort(found[..., 1:], axis=-1)

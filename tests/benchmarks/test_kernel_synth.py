@@ -1,4 +1,4 @@
-"""KernelSynth as we write it has the kernels of scikit-learn, and stands beside the prior in one table."""
+"""Our KernelSynth has the kernels of scikit-learn, and its speed is in one table with the prior's."""
 
 import json
 import subprocess

@@ -56,8 +56,18 @@ def test_a_sample_is_evaluated(data):
 
 def test_training_data_can_be_declared(data):
     out = data / "results"
-    asked = ["--models", MINE, "--datasets", "m3_yearly", "--trained-on", "mine:m3", "--out", str(out), "--no-report"]
-    assert main(asked) == 0
+    arguments = [
+        "--models",
+        MINE,
+        "--datasets",
+        "m3_yearly",
+        "--trained-on",
+        "mine:m3",
+        "--out",
+        str(out),
+        "--no-report",
+    ]
+    assert main(arguments) == 0
     assert pd.read_csv(out / "metrics.csv")["trained_on"].all()
     assert "†" in (out / "table1_scrps.csv").read_text()
 
@@ -96,13 +106,13 @@ def test_an_output_path_that_is_a_file_is_rejected_at_once(data, capsys, monkeyp
 
 def test_a_failed_evaluation_keeps_the_results_of_an_earlier_one(data):
     out = data / "results"
-    asked = ["--datasets", "m3_yearly,m1_quarterly", "--out", str(out), "--no-report", "--models"]
-    assert main([*asked, "naive,seasonal_naive"]) == 0
+    arguments = ["--datasets", "m3_yearly,m1_quarterly", "--out", str(out), "--no-report", "--models"]
+    assert main([*arguments, "naive,seasonal_naive"]) == 0
     before = {path: path.read_bytes() for path in out.glob("*.*")}
-    assert main([*asked, "naive,bad=tests.evaluation.examples:Broken"]) == 2
+    assert main([*arguments, "naive,bad=tests.evaluation.examples:Broken"]) == 2
     assert {path: path.read_bytes() for path in out.glob("*.*")} == before
     assert (out / "agreement_fev.csv").exists()
-    assert main([*asked, "naive"]) == 0
+    assert main([*arguments, "naive"]) == 0
     assert not (out / "agreement_fev.csv").exists(), "its model is not in this evaluation"
 
 

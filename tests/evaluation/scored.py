@@ -72,16 +72,16 @@ def random_case(seed: int, series: int = 8, season: int = 4, horizon: int = 6) -
 
 
 def real_case(model: type, season: int = 12, horizon: int = 6) -> Case:
-    """Six overlapping pieces of the monthly airline passengers of Box and Jenkins, and a model's answer to each."""
+    """Six overlapping pieces of the monthly airline passengers of Box and Jenkins, and forecasts of a model."""
     pieces = [AirPassengers[start : start + 48 + horizon].astype(np.float64) for start in range(0, 90, 16)]
     histories, y = [piece[:-horizon] for piece in pieces], np.stack([piece[-horizon:] for piece in pieces])
-    answers = [model(season_length=season).forecast(y=h, h=horizon, level=list(INTERVALS)) for h in histories]
-    point = np.stack([answer["mean"] for answer in answers])
+    fits = [model(season_length=season).forecast(y=h, h=horizon, level=list(INTERVALS)) for h in histories]
+    point = np.stack([fit["mean"] for fit in fits])
     quantiles = np.empty((*y.shape, len(LEVELS)))
     quantiles[..., level_index(0.5)] = point
     for interval in INTERVALS:
         for name, index in zip(("lo", "hi"), interval_indices(interval)):
-            quantiles[..., index] = np.stack([answer[f"{name}-{interval}"] for answer in answers])
+            quantiles[..., index] = np.stack([fit[f"{name}-{interval}"] for fit in fits])
     naive = np.stack([seasonal_naive(history, season, horizon) for history in histories])
     return Case(histories, season, y, point, naive, quantiles)
 

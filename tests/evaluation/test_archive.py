@@ -260,16 +260,16 @@ def test_an_invalid_manifest_is_rejected(server, tmp_path):
 
 
 def test_the_data_folder_is_the_argument_the_environment_or_the_cache(server, monkeypatch, tmp_path):
-    asked, named = tmp_path / "asked", tmp_path / "named"
-    asked.mkdir()
+    chosen, named = tmp_path / "chosen", tmp_path / "named"
+    chosen.mkdir()
     named.mkdir()
     assert data_folder() == user_cache() / "data" == tmp_path / "cache" / "data"
     monkeypatch.setenv("FIMJAX_DATA", str(named))
     assert data_folder() == named
-    assert data_folder(asked) == asked
+    assert data_folder(chosen) == chosen
     load()
-    load(asked)
-    assert {path.name for path in named.iterdir()} == {path.name for path in asked.iterdir()} == FILES
+    load(chosen)
+    assert {path.name for path in named.iterdir()} == {path.name for path in chosen.iterdir()} == FILES
 
 
 def test_the_data_may_be_in_a_subfolder(server, monkeypatch, tmp_path):

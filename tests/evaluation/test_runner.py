@@ -17,8 +17,8 @@ from tests.evaluation.examples import Broken, Repeater, make_dataset, make_forec
 
 def fit(model, dataset):
     """Statistical forecasts without pool and cache."""
-    answers = [fit_and_forecast(model, y, dataset.info.season, dataset.info.horizon) for y in dataset.histories]
-    point, quantiles, seconds, fallback = (np.array(x) for x in zip(*answers))
+    fits = [fit_and_forecast(model, y, dataset.info.season, dataset.info.horizon) for y in dataset.histories]
+    point, quantiles, seconds, fallback = (np.array(x) for x in zip(*fits))
     made = make_forecasts(dataset)
     return dataclasses.replace(made, point=point, quantiles=quantiles, seconds=seconds, fallback=fallback)
 

@@ -46,13 +46,14 @@ class FitCache:
         A fit to other values under the same id is ignored.
         """
         wanted = {(str(id), fingerprint(y)): i for i, (id, y) in enumerate(zip(dataset.ids, dataset.histories))}
-        parts, places = [], []
+        parts: list[Forecasts] = []
+        places: list[int | None] = []
         for path in sorted(self.folder.glob("part-*.parquet")):
             try:
                 forecasts, fingerprints = self._read(path)
             except Exception:  # a damaged file may raise anything; its series are fitted again
                 continue
-            finite = forecasts.is_finite().all(axis=-1)
+            finite = np.all(forecasts.is_finite(), axis=-1)
             found = [
                 wanted.pop((str(id), int(f)), None) if ok else None
                 for id, f, ok in zip(forecasts.ids, fingerprints, finite)
@@ -110,9 +111,9 @@ def statistical_forecasts(
     if len(missing):
         for indices, forecasts in _fit_in_parallel(model, dataset, missing, processes, console):
             store.add(forecasts, [dataset.histories[i] for i in indices])
-    forecasts, places = store.load(dataset)
-    assert forecasts is not None and len(places) == len(dataset)
-    return forecasts.take(np.argsort(places))
+    fits, places = store.load(dataset)
+    assert fits is not None and len(places) == len(dataset)
+    return fits.take(np.argsort(places))
 
 
 def _fit_in_parallel(

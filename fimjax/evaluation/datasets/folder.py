@@ -25,9 +25,10 @@ WORDS = {"YS": "yearly", "QS": "quarterly", "MS": "monthly", "W": "weekly", "D":
 def data_folder(folder: Path | None = None) -> Path:
     """The given folder, else the one in FIMJAX_DATA, else one in the user's cache."""
     named = os.environ.get(DATA_SETTING)
-    if folder is None and not named:
+    chosen = folder or named
+    if not chosen:
         return user_cache() / "data"
-    found = Path(folder or named).expanduser()
+    found = Path(chosen).expanduser()
     if not found.is_dir():
         origin = f" ({DATA_SETTING})" if folder is None else ""
         raise EvaluationError(f"data folder {found}{origin} does not exist")
@@ -60,8 +61,9 @@ def load_dataset(
 def manifest_differences(folder: Path | None, info: DatasetInfo) -> list[str]:
     """Lists where the manifest of a data folder differs from the catalog, one sentence each."""
     place = _find(data_folder(folder), info.name)
-    entries = read_manifest(place) if place else []
-    entry = next((entry for entry in entries if entry["dataset"] == info.name), {})
+    if place is None:
+        return []
+    entry = next((entry for entry in read_manifest(place) if entry["dataset"] == info.name), {})
     expected = {"seasonality": info.season, "horizon": info.horizon, "frequency": WORDS.get(info.frequency)}
     return [
         f"{info.name}: {key} is {entry[key]} in {place / MANIFEST}, {value} in the paper's table 3"

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Iterable
 from datetime import datetime
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,10 @@ class TsfFile:
 
 def parse_tsf(lines: Iterable[str], file: str) -> TsfFile:
     """Parses the lines of a .tsf file; errors name `file` and the line."""
-    number, in_data, header, attributes, series = 0, False, {}, {}, {}
+    number, in_data = 0, False
+    header: dict[str, Any] = {}
+    attributes: dict[str, str] = {}
+    series: dict[str, tuple[str, np.ndarray]] = {}
     try:
         for line in map(str.strip, lines):
             number += 1
@@ -54,7 +58,7 @@ def parse_tsf(lines: Iterable[str], file: str) -> TsfFile:
     return TsfFile(header.get("frequency"), header.get("horizon"), list(series), list(starts), list(values))
 
 
-def _parse_header(line: str, header: dict, attributes: dict[str, str]) -> None:
+def _parse_header(line: str, header: dict[str, Any], attributes: dict[str, str]) -> None:
     """Parses @attribute, @frequency and @horizon; other @ lines are ignored."""
     tag, *words = line.split()
     if not tag.startswith("@"):

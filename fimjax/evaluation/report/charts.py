@@ -128,13 +128,12 @@ def draw_accuracy_against_time(points: pd.DataFrame, styles: dict[str, LineStyle
     corners = np.repeat(front[["seconds", "score"]].to_numpy(), 2, axis=0)
     corners[:-1, 0], corners[-1, 0] = corners[1:, 0], high
     axis.plot(*corners.T, color=FAINT, lw=1, ls=":", zorder=1)
-    _place_labels(axis, points, [styles[model].color for model in points.index], corners)
+    _place_labels(figure, axis, points, [styles[model].color for model in points.index], corners)
     return to_svg(figure)
 
 
-def _place_labels(axis: Axes, points: pd.DataFrame, colors: list[str], line: np.ndarray) -> None:
+def _place_labels(figure: Figure, axis: Axes, points: pd.DataFrame, colors: list[str], line: np.ndarray) -> None:
     """Writes each label next to its point; avoids labels, points, lines and edges where possible."""
-    figure = axis.figure
     figure.draw_without_rendering()  # computes the layout and so the positions of the points
     pixels = axis.transData.transform(points[["seconds", "score"]].to_numpy(float))
     unit = figure.dpi / 72
@@ -166,7 +165,7 @@ def _place_labels(axis: Axes, points: pd.DataFrame, colors: list[str], line: np.
         offset = ((place.x0 - x) / unit, (place.y0 - y) / unit)
         text = axis.annotate(
             label,
-            axis.transData.inverted().transform((x, y)),
+            tuple(axis.transData.inverted().transform((x, y))),
             offset,
             textcoords="offset points",
             size=9,
@@ -207,8 +206,9 @@ def draw_coverage(coverages: pd.DataFrame, styles: dict[str, LineStyle], bold: s
 
 
 def _draw_line(axis: Axes, x: np.ndarray, y: np.ndarray, style: LineStyle, bold: bool, markers: bool) -> None:
-    weight = dict(lw=2.4, ms=5, zorder=3) if bold else dict(lw=1.3, ms=4, zorder=2)
-    axis.plot(x, y, color=style.color, ls=style.dash, marker=style.marker if markers else None, **weight)
+    width, size, order = (2.4, 5, 3) if bold else (1.3, 4, 2)
+    marker = style.marker if markers else None
+    axis.plot(x, y, color=style.color, ls=style.dash, marker=marker, lw=width, ms=size, zorder=order)
 
 
 def draw_step_errors(errors: dict[str, np.ndarray], styles: dict[str, LineStyle], bold: str | None) -> str:

@@ -249,22 +249,22 @@ class Report:
             "at each step ahead. Lower is better. Models without forecasts (bundled scores) are left out."
         )
         drawn = []
-        for name, errors in panels.items():
-            text = "; ".join(f"{model}: {error[0]:.2f} to {error[-1]:.2f}" for model, error in errors.items())
-            svg = self.charts.draw_step_errors(errors, self.styles, self.highlight)
+        for name, panel in panels.items():
+            text = "; ".join(f"{model}: {error[0]:.2f} to {error[-1]:.2f}" for model, error in panel.items())
+            svg = self.charts.draw_step_errors(panel, self.styles, self.highlight)
             caption = f"<b>{escape(name)}</b> {counts[name]:,} series"
             drawn.append(image(svg, f"Scaled error on {name}, first to last step. {text}", caption))
-        here = [model for model in self.models if any(model in errors for errors in panels.values())]
-        names = legend(here, self.styles, self.highlight)
+        shown = [model for model in self.models if any(model in panel for panel in panels.values())]
+        names = legend(shown, self.styles, self.highlight)
         return Section(title, note, names + f'<div class="grid">{"".join(drawn)}</div>')
 
     def example_section(self) -> Section:
         title = "The best and the worst series"
-        found = []
+        found: list[tuple[float, str, int]] = []
         for (name, model), (dataset, forecasts) in self.all_forecasts.items():
             if model == self.highlight:
                 scores = series_scores(dataset, forecasts, self.scales[id(dataset)])
-                found += [(scores[i], name, i) for i in np.flatnonzero(np.isfinite(scores))]
+                found += [(float(scores[i]), name, int(i)) for i in np.flatnonzero(np.isfinite(scores))]
         if not found:
             whose = f" of {self.highlight}" if self.highlight else ""
             return Section(title, f"This is empty because there are only scores, no forecasts{whose}.", "")

@@ -23,7 +23,7 @@ def wide(metrics: pd.DataFrame, column: str) -> pd.DataFrame:
     return table.loc[metrics["dataset"].unique(), metrics["model"].unique()]
 
 
-def beside_paper(metrics: pd.DataFrame, column: str, published: str) -> pd.DataFrame:
+def extend_paper_table(metrics: pd.DataFrame, column: str, published: str) -> pd.DataFrame:
     """One of the paper's tables: our models, then the paper's; weighted and geometric means in the last rows.
 
     Cells are text. Scores of a sample have a 95 % interval. Scores of a model that was trained on the data set carry a
@@ -79,12 +79,12 @@ def _trained_on_in_paper(theirs: pd.DataFrame) -> pd.DataFrame:
 
 def scrps_table(metrics: pd.DataFrame) -> pd.DataFrame:
     """The paper's table 1, with our models."""
-    return beside_paper(metrics, "scrps", SCRPS_TABLE)
+    return extend_paper_table(metrics, "scrps", SCRPS_TABLE)
 
 
 def mase_table(metrics: pd.DataFrame) -> pd.DataFrame:
     """The paper's table 4, with our models: errors relative to last-value forecasts, which reproduces its columns."""
-    return beside_paper(metrics, "mase_pooled_naive", MASE_TABLE)
+    return extend_paper_table(metrics, "mase_pooled_naive", MASE_TABLE)
 
 
 def summary(metrics: pd.DataFrame, resampled: Resampled | None = None) -> pd.DataFrame:
