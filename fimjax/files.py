@@ -1,4 +1,4 @@
-"""Files that appear as a whole or not at all, and where fimjax keeps what can be made again."""
+"""Atomic writes, and the cache folder."""
 
 import contextlib
 import os
@@ -8,18 +8,18 @@ from pathlib import Path
 import platformdirs
 
 CACHE_SETTING = "FIMJAX_CACHE"
-"""Environment variable with the folder for all that fimjax keeps between runs."""
+"""Environment variable that names the cache folder."""
 
 
 def user_cache() -> Path:
-    """The folder for what can be made again: data, fits, compiled programs."""
+    """The cache folder, for data sets, fitted baselines and compiled programs."""
     named = os.environ.get(CACHE_SETTING)
     return Path(named).expanduser() if named else platformdirs.user_cache_path("fimjax", appauthor=False)
 
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A file to write to, which takes the place of another only when it is complete."""
+    """A temporary file that replaces `path` when the block ends without an error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:

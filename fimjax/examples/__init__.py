@@ -1,8 +1,8 @@
-"""A series to try things on."""
+"""An example series."""
 
 from pathlib import Path
 
 
 def air_passengers() -> Path:
-    """A CSV file with the airline passengers of Box and Jenkins: 144 months from 1949 on, in thousands."""
+    """A CSV file with the monthly airline passengers of Box and Jenkins: 144 months from 1949 on, in thousands."""
     return Path(__file__).parent / "air_passengers.csv"
