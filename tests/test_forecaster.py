@@ -1,4 +1,7 @@
+"""The public class: columns, options, rollouts, missing values, bounds, and errors."""
+
 import dataclasses
+import inspect
 from statistics import NormalDist
 
 import jax
@@ -9,7 +12,8 @@ import pytest
 
 from fimjax.config import Config, PriorConfig, TrainingConfig
 from fimjax.errors import InputError, PretrainedError
-from fimjax.forecaster import Forecaster
+from fimjax.forecaster import DEFAULTS, Forecaster
+from fimjax.frames.panel import read_panel
 from fimjax.inference.quantiles import interpolate_quantiles
 from tests.examples import FORECASTER, LEVELS, LOCAL, RICH_FORECASTER
 from tests.inference.small import forecaster, frame
@@ -35,8 +39,30 @@ def test_quantiles_at_any_level_never_cross():
     np.testing.assert_allclose(interpolate_quantiles(quantiles, LEVELS, LEVELS), quantiles)
 
 
-def test_a_value_stands_for_all_levels():
+def test_a_model_without_quantiles_gives_its_value_at_all_levels():
     np.testing.assert_array_equal(interpolate_quantiles(np.array([[7.0]]), (), (0.1, 0.9)), [[7.0, 7.0]])
+
+
+def test_shared_options_show_in_signatures_and_others_are_refused(model):
+    found = inspect.signature(model.forecast).parameters
+    assert list(found) == ["df", "h", "freq", "calibrate", *DEFAULTS]
+    assert {name: found[name].default for name in DEFAULTS} == DEFAULTS
+    assert not {"level", "bounds"} & set(inspect.signature(model.derivative).parameters)
+    for call in (lambda: model.forecast(frame(), 2, horizon=3), lambda: model.derivative(frame(), [1], level=80)):
+        with pytest.raises(TypeError, match=r"has no argument '(horizon|level)'; its arguments are df, "):
+            call()
+
+
+def test_the_representation_names_model_weights_and_quantiles(model):
+    text = repr(model.joined_by(model))
+    assert text.startswith("Forecaster(FIM+FIM, weights='in memory+in memory', parameters=")
+    assert text.endswith(f"quantile_levels={LEVELS}, trained on synthetic series)")
+
+
+def test_series_that_were_read_before_are_not_read_again(model):
+    panel = read_panel(frame(), freq=1, season_length=4)
+    expected = model.forecast(frame(), 3, 1, season_length=4)
+    pd.testing.assert_frame_equal(model.forecast(panel, 3), expected)
 
 
 def test_columns_steps_and_order(model):
@@ -76,7 +102,7 @@ def test_arrays_and_tuples(model):
         np.testing.assert_allclose(model.forecast(data, h=4, freq=1)["FIM"], expected, rtol=1e-6)
 
 
-def test_a_forecast_does_not_depend_on_its_company(model):
+def test_a_forecast_does_not_depend_on_other_series(model):
     df = frame()
     together = model.forecast(df, h=4)
     alone = model.forecast(df[df["unique_id"] == "s1"], h=4)
@@ -91,7 +117,7 @@ def test_known_bounds_hold_for_all_columns(model):
     assert (model.forecast(frame(), h=4, level=99, nonnegative=True).iloc[:, 2:] >= 0).all(axis=None)
 
 
-def test_a_lower_bound_is_told_of_series_with_a_season_and_moves_with_the_values():
+def test_a_lower_bound_is_used_for_seasonal_series_and_moves_with_the_values():
     model, df = forecaster(), frame(shift=50.0)
     ask = lambda df, season_length=4, **known: model.forecast(df, h=4, season_length=season_length, **known)["FIM"]
     told = ask(df, nonnegative=True)

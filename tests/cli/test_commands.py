@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import types
 import warnings
 
 import numpy as np
@@ -18,6 +19,7 @@ from fimjax.checkpoints.pretrained import load_pretrained, save_pretrained
 from fimjax.cli import console, predict
 from fimjax.examples import air_passengers
 from fimjax.forecaster import Forecaster
+from fimjax.frames import panel
 from tests.cli.examples import figure, run
 from tests.inference.parameters import params_of
 from tests.training.examples import LOCAL_RUN, RICH_RUN, ROOT
@@ -63,8 +65,8 @@ def test_wide_files_become_long(folder, model, capsys):
     code, out, told = run(capsys, "forecast", "wide.csv", "--h", 1)
     assert out == "unique_id,day,FIM\na,2020-01-05,4\nb,2020-01-05,8\n"
     assert told == ["fimjax: time = day, targets = a, b, 2 series; frequency D (7 to a season)"]
-    ((_, panel, _),) = model.calls
-    np.testing.assert_array_equal(panel.values, [[1, 2, np.nan, 4], [np.nan, 5, 6, 8]])
+    ((_, read, _),) = model.calls
+    np.testing.assert_array_equal(read.values, [[1, 2, np.nan, 4], [np.nan, 5, 6, 8]])
 
 
 def test_several_series_out_of_order_are_sorted_and_ids_stay_text(folder, model, capsys):
@@ -136,11 +138,11 @@ def test_a_picture_that_fails_leaves_no_table(folder, model, monkeypatch, capsys
 def test_commands_ask_the_library(folder, model, capsys, arguments, method, settings):
     known = ["--freq", "MS", "--season-length", 6, "--nonnegative", "--bounds", -1, "none"]
     code, out, _ = run(capsys, arguments[0], "air.csv", *arguments[1:], *known)
-    ((asked, panel, given),) = model.calls
+    ((asked, read, given),) = model.calls
     assert code == 0 and asked == method and given == settings | {"nonnegative": True, "bounds": (-1, None)}
-    inspect.signature(getattr(Forecaster, method)).bind(None, panel, **given)  # the real one would take it
-    assert (str(panel.frequency), panel.season) == ("MS", 6) and panel.schema.target_col == "passengers"
-    assert len(panel.values[0]) == 12 and out.splitlines()[1].startswith("air,1949-01,101")
+    inspect.signature(getattr(Forecaster, method)).bind(None, read, **given)  # the real one would take it
+    assert (str(read.frequency), read.season) == ("MS", 6) and read.schema.target_col == "passengers"
+    assert len(read.values[0]) == 12 and out.splitlines()[1].startswith("air,1949-01,101")
     if method == "cross_validation":
         assert out.splitlines()[0].endswith("FIM,cutoff") and out.splitlines()[1].endswith(",1949-01")
 
@@ -148,9 +150,9 @@ def test_commands_ask_the_library(folder, model, capsys, arguments, method, sett
 @pytest.mark.parametrize("told, calibrate", [(["--calibrate"], True), ([], False)])
 def test_intervals_are_calibrated_if_told(folder, model, capsys, told, calibrate):
     assert run(capsys, "forecast", "air.csv", "--h", 2, "--level", 80, *told)[0] == 0
-    ((_, panel, given),) = model.calls
+    ((_, read, given),) = model.calls
     assert given["calibrate"] is calibrate
-    inspect.signature(Forecaster.forecast).bind(None, panel, **given)
+    inspect.signature(Forecaster.forecast).bind(None, read, **given)
 
 
 @pytest.mark.parametrize(
@@ -320,13 +322,31 @@ def test_exports_that_cannot_be(folder, capsys, arguments, message):
 
 def test_help_names_the_commands(capsys):
     code, out, _ = run(capsys, "--help")
-    assert code == 0 and all(word in out for word in ("forecast", "interpolate", "backtest", "anomalies", "models"))
+    names = "forecast interpolate backtest anomalies models export train evaluate".split()
+    assert code == 0 and all(word in out for word in names)
+
+
+@pytest.mark.parametrize("command", ["train", "evaluate"])
+def test_training_and_evaluation_get_all_further_arguments(command, monkeypatch, capsys):
+    given = []
+    other = types.SimpleNamespace(main=lambda argv: given.append(argv) or 7)
+    monkeypatch.setitem(sys.modules, f"fimjax.cli.{command}", other)
+    assert run(capsys, command, "--help", "--h", 3)[0] == 7 and given == [["--help", "--h", "3"]]
+
+
+def test_a_file_is_parsed_once(saved, folder, monkeypatch, capsys):
+    parsed = []
+    read_frame = panel.read_frame
+    monkeypatch.setattr(panel, "read_frame", lambda df, *names: parsed.append(df) or read_frame(df, *names))
+    asked = "forecast", "air.csv", "--h", 2, "--model", saved, "--output", "out.csv", "--plot", "out.png"
+    assert run(capsys, *asked)[0] == 0 and len(parsed) == 1
 
 
 @pytest.mark.processes
 def test_help_imports_neither_jax_nor_pandas():
     code = (
-        "import sys\nfrom fimjax.cli import main\n"
+        "import sys\nimport fimjax\nfrom fimjax.cli import main\n"
+        "assert set(fimjax.__all__) <= set(dir(fimjax)) and fimjax.__version__ and fimjax.InputError\n"
         "try: main(['forecast', '--help'])\nexcept SystemExit as exit: assert exit.code == 0\n"
         "assert not {'jax', 'pandas', 'rich'} & set(sys.modules)"
     )
