@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import inspect
-import typing
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 import jax
 import numpy as np
@@ -19,19 +17,16 @@ from fimjax.config import Config
 from fimjax.errors import InputError, PretrainedError
 from fimjax.frames.columns import check_count
 from fimjax.frames.frequency import Freq
-from fimjax.frames.panel import Panel, insert_missing_timestamps, read_panel
-from fimjax.frames.query_times import read_query_times
-from fimjax.frames.tables import CUTOFF, ID, TARGET, TIME
-from fimjax.inference.backtest import Split, all_splits, last_splits, requests_before
+from fimjax.frames.panel import Panel, insert_missing_timestamps
+from fimjax.frames.tables import CUTOFF
+from fimjax.inference.backtest import all_splits, last_splits
 from fimjax.inference.batching import Network, use_compile_cache
-from fimjax.inference.calibration import MIN_HISTORY, widen, width_factor
+from fimjax.inference.options import BoundedOptions, Call, PredictOptions, SeriesOptions, read_call, with_options
 from fimjax.inference.predict import forecast_windows, inference_config
-from fimjax.inference.quantiles import Bounds, Level, Limits, OutputSpec, read_bounds, read_output_spec
-from fimjax.inference.request import SeriesRequest, check_distance, make_request, requests_at
-from fimjax.inference.router import predict_series
+from fimjax.inference.predictor import Predictor, build_at
+from fimjax.inference.request import check_distance, make_request, requests_at
 from fimjax.messages import list_series, warn_user
 from fimjax.models import Params, count_params, forecasts, model_name
-from fimjax.nn.quantile_head import median_index
 from fimjax.plotting.plot import plot
 from fimjax.weights import DEFAULT, split_sources
 
@@ -44,89 +39,6 @@ if TYPE_CHECKING:
     """Frames in, frames of the same library out; frames of pandas for arrays."""
     Arrays: TypeAlias = np.ndarray | jax.Array | pd.Series | Sequence[Any] | Panel
     """Series that are not frames: values, tuples (t, y) or (t, y, mask), lists of these."""
-
-
-class SeriesOptions(TypedDict, total=False):
-    """Keywords that all methods share."""
-
-    season_length: int | None
-    """Points in a season, 1 for none; by default the usual season of the frequency."""
-    id_col: str
-    """The column with the ids of the series."""
-    time_col: str
-    """The column with times."""
-    target_col: str
-    """The column with values."""
-
-
-class BoundedOptions(SeriesOptions, total=False):
-    """Keywords of methods that predict values."""
-
-    nonnegative: bool
-    """Whether values are never negative; all predictions are clipped at 0."""
-    bounds: Limits | None
-    """A lower and an upper bound of all values, None for no bound; all predictions are clipped."""
-
-
-class PredictOptions(BoundedOptions, total=False):
-    """Keywords of methods that predict quantiles."""
-
-    level: Level
-    """Central intervals in per cent, for columns such as `FIM-lo-80` and `FIM-hi-80`."""
-    quantiles: Sequence[float] | None
-    """Quantile levels in (0, 1), for columns such as `FIM-q-10`."""
-
-
-DEFAULTS: dict[str, Any] = {
-    "level": None,
-    "quantiles": None,
-    "season_length": None,
-    "nonnegative": False,
-    "bounds": None,
-    "id_col": ID,
-    "time_col": TIME,
-    "target_col": TARGET,
-}
-"""Defaults of all shared keywords, in the order in which `help` shows them."""
-
-
-Method = typing.TypeVar("Method", bound=Callable[..., Any])
-
-
-def _with_options(options: type) -> Callable[[Method], Method]:
-    """Shows the keywords of a TypedDict in a method's signature, and refuses all others."""
-
-    def decorate(method: Method) -> Method:
-        plain = inspect.signature(method)
-        own = [p for p in plain.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD]
-        types = {name: getattr(kind, "__forward_arg__", kind) for name, kind in options.__annotations__.items()}
-        shared = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[name])
-            for name, default in DEFAULTS.items()
-            if name in types
-        ]
-        signature = plain.replace(parameters=own + shared)
-
-        @functools.wraps(method)
-        def checked(*arguments: Any, **keywords: Any) -> Any:
-            for name in keywords:
-                if name not in signature.parameters:
-                    known = ", ".join(list(signature.parameters)[1:])
-                    raise TypeError(f"{method.__name__}() has no argument {name!r}; its arguments are {known}")
-            return method(*arguments, **keywords)
-
-        checked.__signature__ = signature  # type: ignore[attr-defined]
-        return typing.cast(Method, checked)
-
-    return decorate
-
-
-class _Call(NamedTuple):
-    """The checked arguments of a method."""
-
-    panel: Panel
-    spec: OutputSpec
-    bounds: Bounds
 
 
 class Forecaster:
@@ -244,7 +156,7 @@ class Forecaster:
         self._require_one("be applied together")
         return forecast_windows(inference_config(self.config), params, *arrays)
 
-    @_with_options(PredictOptions)
+    @with_options(PredictOptions)
     def forecast(
         self,
         df: FrameT | Arrays,
@@ -269,11 +181,14 @@ class Forecaster:
         check_distance(panel.ids[0], h)
         stamps = panel.frequency.stamps_after(panel.ends, h)  # [B, h]
         panel.schema.check_stamps(stamps)
-        factor = self._width_factor(call, h) if calibrate else 1.0
-        columns = self._predict(call, requests_at(panel, stamps, call.bounds.floor), len(panel), factor)
+        predictor, factor = self._predictor(), 1.0
+        if calibrate:
+            self._require_quantiles("calibrate")
+            factor = predictor.width_factor(call, h)
+        columns = predictor.predict(call, requests_at(panel, stamps, call.bounds.floor), len(panel), factor)
         return panel.build(np.repeat(panel.ids, h), stamps.ravel(), columns)
 
-    @_with_options(PredictOptions)
+    @with_options(PredictOptions)
     def interpolate(self, df: FrameT | Arrays, freq: Freq | None = None, **options: Unpack[PredictOptions]) -> FrameT:
         """Fills missing values and smooths observed ones, at every row and every missing timestamp of regular series.
 
@@ -288,12 +203,12 @@ class Forecaster:
         season, floor = call.panel.season, call.bounds.floor
         rows = zip(panel.ids, positions, panel.values)
         requests = (make_request(id, times, values, times, season, floor) for id, times, values in rows)
-        columns = self._predict(call, requests, len(panel))
+        columns = self._predictor().predict(call, requests, len(panel))
         ids = np.repeat(panel.ids, [len(stamps) for stamps in panel.stamps])
         columns = {panel.schema.target_col: np.concatenate(panel.values), **columns}
         return panel.build(ids, np.concatenate(panel.stamps), columns)
 
-    @_with_options(PredictOptions)
+    @with_options(PredictOptions)
     def query(
         self, df: FrameT | Arrays, times: Any, freq: Freq | None = None, **options: Unpack[PredictOptions]
     ) -> FrameT:
@@ -307,11 +222,10 @@ class Forecaster:
             series.
         """
         call = self._read(df, freq, options)
-        return self._predict_at(
-            call.panel, times, call.bounds.floor, lambda requests, n: self._predict(call, requests, n)
-        )
+        predict = functools.partial(self._predictor().predict, call)
+        return build_at(call.panel, times, call.bounds.floor, predict)
 
-    @_with_options(SeriesOptions)
+    @with_options(SeriesOptions)
     def derivative(
         self, df: FrameT | Arrays, times: Any, freq: Freq | None = None, **options: Unpack[SeriesOptions]
     ) -> FrameT:
@@ -328,15 +242,10 @@ class Forecaster:
         panel = self._read(df, freq, options).panel
         unit = 1.0 if panel.has_dates else float(panel.frequency.step)
 
-        def slopes(requests: Iterable[SeriesRequest], total: int) -> dict[str, np.ndarray]:
-            networks = self._networks(slopes=True)
-            column = networks[0].outputs + median_index(self.config.model.quantile_levels)
-            found = self._run(networks, requests, total)
-            return {self.name: np.concatenate([x[:, column] for x in found]) / unit}
+        slopes = self._predictor(slopes=True).slopes
+        return build_at(panel, times, -np.inf, lambda requests, n: {self.name: slopes(requests, n) / unit})
 
-        return self._predict_at(panel, times, -np.inf, slopes)
-
-    @_with_options(PredictOptions)
+    @with_options(PredictOptions)
     def cross_validation(
         self,
         df: FrameT | Arrays,
@@ -365,9 +274,9 @@ class Forecaster:
         short = [id for id, n in zip(call.panel.ids, lengths) if n <= h + step * (n_windows - 1)]
         if short:
             warn_user(f"windows without a row before them are left out: {list_series(short)}")
-        return self._backtest(call, last_splits(lengths, h, n_windows, step))
+        return self._predictor().backtest(call, last_splits(lengths, h, n_windows, step))
 
-    @_with_options(BoundedOptions)
+    @with_options(BoundedOptions)
     def detect_anomalies(
         self,
         df: FrameT | Arrays,
@@ -406,7 +315,12 @@ class Forecaster:
         short = [id for i, id in enumerate(call.panel.ids) if i not in checked]
         if short:
             warn_user(f"too short to detect anomalies: {list_series(short)}")
-        return self._backtest(call, splits, anomaly)
+        return self._predictor().backtest(call, splits, anomaly)
+
+    def _predictor(self, slopes: bool = False) -> Predictor:
+        """The networks, with derivatives by time if `slopes`."""
+        networks = tuple(Network(each.config, each._device_params, slopes) for each in self.members)
+        return Predictor(self.name, networks, self.progress)
 
     def _read(
         self,
@@ -414,104 +328,8 @@ class Forecaster:
         freq: Freq | None,
         options: Any,
         extra_columns: Callable[[Panel], list[str]] = lambda panel: [],
-    ) -> _Call:
-        """Reads and checks the series and the shared options, cheap checks first.
-
-        Args:
-            extra_columns: columns of the answer besides ids, times and predictions; no name may occur twice.
-        """
-        given = {**DEFAULTS, **options}
-        spec = read_output_spec(given["level"], given["quantiles"])
-        bounds = read_bounds(given["nonnegative"], given["bounds"])
-        names = (given[name] for name in ("id_col", "time_col", "target_col"))
-        panel = read_panel(df, freq, given["season_length"], *names)
-        panel.season  # noqa: B018  checks freq and season_length
-        columns = [panel.schema.id_col, panel.schema.time_col, *extra_columns(panel), self.name]
-        columns += [f"{self.name}-{suffix}" for suffix in spec.suffixes]
-        for name in columns:
-            if columns.count(name) > 1:
-                raise InputError(f"the answer would have two columns {name!r}: rename the one in the frame")
-        return _Call(panel, spec, bounds)
-
-    def _predict(
-        self, call: _Call, requests: Iterable[SeriesRequest], total: int, factor: float = 1.0
-    ) -> dict[str, np.ndarray]:
-        """The predicted columns, concatenated series by series; intervals are widened by a factor."""
-        levels = self.config.model.quantile_levels
-        parts = []
-        for quantiles in self._run(self._networks(), requests, total):  # [rows, L]
-            quantiles = quantiles if factor == 1.0 else widen(quantiles, levels, factor)
-            columns = {self.name: quantiles[:, median_index(levels)]}
-            columns |= call.spec.columns(self.name, quantiles, levels)
-            parts.append({name: call.bounds.clip(x) for name, x in columns.items()})
-        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-    def _predict_at(
-        self,
-        panel: Panel,
-        times: Any,
-        floor: float,
-        predict: Callable[[Iterable[SeriesRequest], int], dict[str, np.ndarray]],
-    ) -> Any:
-        """A frame with predictions at the caller's times."""
-        query_times, order = read_query_times(times, panel)
-        stamps = np.concatenate(query_times)
-        if not len(stamps):
-            raise InputError("times: give at least one")
-        panel = panel.with_float_times() if stamps.dtype.kind == "f" else panel
-        panel.schema.check_stamps(stamps)
-        columns = predict(requests_at(panel, query_times, floor), len(panel))
-        ids = np.repeat(panel.ids, [len(x) for x in query_times])
-        return panel.build(ids[order], stamps[order], {name: x[order] for name, x in columns.items()})
-
-    def _backtest(self, call: _Call, splits: list[Split], anomaly: str | None = None) -> Any:
-        """A frame with the forecasts of all splits, and with the anomalies if their column has a name."""
-        if not splits:
-            raise InputError("no series has enough rows for a window")
-        panel = call.panel
-        columns = self._predict(call, requests_before(panel, splits, self._reach, call.bounds.floor), len(splits))
-        counts = [s.h for s in splits]
-        cutoffs = np.array([panel.stamps[s.series][s.cut - 1] for s in splits])
-        y = np.concatenate([s.rows(panel.values) for s in splits])
-        if anomaly is not None:
-            low, high = (columns[f"{self.name}-{suffix}"] for suffix in call.spec.suffixes)
-            columns[anomaly] = (y < low) | (y > high)
-        return panel.build(
-            np.repeat(panel.ids[[s.series for s in splits]], counts),
-            np.concatenate([s.rows(panel.stamps) for s in splits]),
-            {CUTOFF: np.repeat(cutoffs, counts), panel.schema.target_col: y, **columns},
-        )
-
-    def _width_factor(self, call: _Call, h: int) -> float:
-        """The factor of calibrated intervals, from the last h rows of all series."""
-        self._require_quantiles("calibrate")
-        values = call.panel.values
-        splits = last_splits([len(x) for x in values], h, 1, h)
-        splits = [s for s in splits if np.isfinite(values[s.series][: s.cut]).sum() >= MIN_HISTORY]
-        if not splits:
-            warn_user(
-                f"intervals are not calibrated: no series has {MIN_HISTORY} observations before its last {h} rows"
-            )
-            return 1.0
-        requests = requests_before(call.panel, splits, self._reach, call.bounds.floor)
-        predictions = np.concatenate(list(predict_series(self._networks(), requests)))
-        observed = np.concatenate([s.rows(values) for s in splits])
-        return width_factor(predictions, observed, self.config.model.quantile_levels, len(splits))
-
-    def _run(self, networks: list[Network], requests: Iterable[SeriesRequest], total: int) -> Iterator[np.ndarray]:
-        """Predictions [rows, columns] in chunks of series, with reports of progress."""
-        progress = self.progress
-        report = None if progress is None else lambda done: progress(done, total)
-        return predict_series(networks, requests, report)
-
-    def _networks(self, slopes: bool = False) -> list[Network]:
-        return [Network(each.config, each._device_params, slopes) for each in self.members]
-
-    @property
-    def _reach(self) -> int:
-        """How many steps back the models read at most."""
-        settings = [each.config.windows for each in self.members]
-        return max((windows.count - 1) * windows.max_steps for windows in settings)
+    ) -> Call:
+        return read_call(df, freq, options, self.name, extra_columns)
 
     def _require_one(self, purpose: str) -> None:
         if self.others:

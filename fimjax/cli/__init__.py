@@ -40,8 +40,10 @@ def _delegate(command: str, argv: list[str]) -> int:
         from fimjax.cli.train import main as train
 
         return train(argv)
-    from fimjax.cli.evaluate import main as evaluate
-
+    try:
+        from fimjax.cli.evaluate import main as evaluate
+    except ModuleNotFoundError as error:
+        return _fail(command, f"{error.name} is missing: pip install 'fimjax[evaluation]'")
     return evaluate(argv)
 
 

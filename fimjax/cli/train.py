@@ -72,13 +72,13 @@ def load_config(path: Path) -> Config:
     return config
 
 
-def parse(argv: list[str]) -> Arguments:
+def parse(argv: list[str], prog: str = "fimjax train") -> Arguments:
     """Reads the config file first, then the overrides, because the file determines which settings there are."""
     first = argparse.ArgumentParser(add_help=False)
     first.add_argument("--config", type=Path, default=DEFAULT_CONFIG)
     path = first.parse_known_args(argv)[0].config
     default = Arguments(config=path, run=Path("runs") / path.stem, settings=load_config(path))
-    return tyro.cli(tyro.conf.AvoidSubcommands[Arguments], prog="train.py", args=argv, default=default)
+    return tyro.cli(tyro.conf.AvoidSubcommands[Arguments], prog=prog, args=argv, default=default)
 
 
 def usable_cores(config: Config, cores: int) -> int:
@@ -103,10 +103,10 @@ def start_devices(arguments: Arguments) -> None:
         jax.distributed.initialize()
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(argv: list[str] | None = None, prog: str = "fimjax train") -> int:
     """Runs a training; returns the exit code."""
     try:
-        arguments = parse(sys.argv[1:] if argv is None else argv)
+        arguments = parse(sys.argv[1:] if argv is None else argv, prog)
         start_devices(arguments)
         outcome = train(
             arguments.settings,
@@ -116,10 +116,10 @@ def main(argv: list[str] | None = None) -> int:
             resume=arguments.resume,
         )
     except (ConfigError, CheckpointError) as error:
-        print(f"train.py: {error}", file=sys.stderr)
+        print(f"{prog}: {error}", file=sys.stderr)
         return 2
     except TrainingDiverged as error:
-        print(f"train.py: {error}", file=sys.stderr)
+        print(f"{prog}: {error}", file=sys.stderr)
         return 1
     if jax.process_index() == 0:
         if outcome.stopped:
