@@ -10,12 +10,13 @@ import pandas as pd
 import polars
 import pytest
 
-from fimjax.config import Config, PriorConfig, TrainingConfig
+from fimjax.config import Config
 from fimjax.errors import InputError, PretrainedError
-from fimjax.forecaster import DEFAULTS, Forecaster
+from fimjax.forecaster import Forecaster
 from fimjax.frames.panel import read_panel
+from fimjax.inference.options import DEFAULTS
 from fimjax.inference.quantiles import interpolate_quantiles
-from tests.examples import FORECASTER, LEVELS, LOCAL, RICH_FORECASTER
+from tests.examples import LEVELS, QUANTILE_REPORT_FIM, REPORT_FIM, REPORT_FIM_LOCAL
 from tests.inference.small import forecaster, frame
 
 NORMAL = tuple(NormalDist(3, 2).inv_cdf(level) for level in LEVELS)
@@ -23,7 +24,7 @@ NORMAL = tuple(NormalDist(3, 2).inv_cdf(level) for level in LEVELS)
 
 @pytest.fixture(scope="module")
 def model():
-    return forecaster(RICH_FORECASTER)
+    return forecaster(QUANTILE_REPORT_FIM)
 
 
 def test_quantiles_of_a_normal_distribution_are_right_at_any_level():
@@ -206,7 +207,7 @@ def test_zeros_at_the_end_of_a_series_that_is_not_constant_are_no_certainty(mode
 
 
 def test_new_parameters_are_used(model):
-    other = forecaster(RICH_FORECASTER)
+    other = forecaster(QUANTILE_REPORT_FIM)
     before = other.forecast(frame((9,)), h=2)["FIM"]
     other.params = jax.tree.map(lambda x: 0.5 * x, other.params)
     assert (other.forecast(frame((9,)), h=2)["FIM"] != before).any()
@@ -219,15 +220,15 @@ def test_forecasts_follow_shift_and_scale(model):
 
 
 def test_versions_tell_weights_apart(model):
-    other = dataclasses.replace(RICH_FORECASTER, learned_scale=False)
-    assert model.version == forecaster(RICH_FORECASTER).version != forecaster(other).version
+    other = dataclasses.replace(QUANTILE_REPORT_FIM, learned_scale=False)
+    assert model.version == forecaster(QUANTILE_REPORT_FIM).version != forecaster(other).version
 
 
 def test_a_value_head_has_no_width():
-    answer = forecaster(FORECASTER).forecast(frame((20,)), h=5, quantiles=(0.1, 0.9))
+    answer = forecaster(REPORT_FIM).forecast(frame((20,)), h=5, quantiles=(0.1, 0.9))
     np.testing.assert_array_equal(answer["FIM-q-10"], answer["FIM-q-90"])
 
 
 def test_what_does_not_forecast_is_refused():
     with pytest.raises(PretrainedError, match="FIMLocalConfig does not forecast"):
-        Forecaster(Config(model=LOCAL, prior=PriorConfig(), training=TrainingConfig()), {})
+        Forecaster(Config(model=REPORT_FIM_LOCAL), {})

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fimjax.config import Config, PriorConfig, TrainingConfig
+from fimjax.config import Config, WindowConfig
 from fimjax.forecaster import Forecaster
 from fimjax.inference import batching, request
-from tests.examples import QUERYING_FORECASTER
+from tests.examples import FIM, WINDOW_COUNT
 from tests.inference.parameters import params_of
 
 LEVELS = tuple(round(0.1 * i, 1) for i in range(1, 10))
@@ -32,10 +32,10 @@ examples = functools.partial(
 @functools.cache
 def forecaster():
     """Nine quantiles, three windows of the past, the phases of a season."""
-    local = dataclasses.replace(QUERYING_FORECASTER.local, quantile_levels=LEVELS)
-    model = dataclasses.replace(QUERYING_FORECASTER, local=local)
-    prior = PriorConfig(windows=model.windows, slots=16, min_window_steps=4, max_window_steps=LONGEST)
-    config = Config(model=model, prior=prior, training=TrainingConfig())
+    local = dataclasses.replace(FIM.local, quantile_levels=LEVELS)
+    model = dataclasses.replace(FIM, local=local)
+    windows = WindowConfig(count=WINDOW_COUNT, slots=16, min_steps=4, max_steps=LONGEST, min_history=3)
+    config = Config(model=model, windows=windows)
     return Forecaster(config, params_of(config))
 
 

@@ -9,7 +9,7 @@ import pytest
 from benchmarks import race
 from fimjax.evaluation.datasets.catalog import CATALOG
 from fimjax.training.loop import train
-from tests.models.test_grid_forecasters import PLAIN
+from tests.models.examples import GRID_MODELS
 from tests.training.examples import run_config
 
 
@@ -62,7 +62,7 @@ def test_a_run_with_another_name_is_rejected(name):
 
 
 def test_facts_about_a_run_come_from_its_config_and_log(tmp_path):
-    config = run_config(dataclasses.replace(PLAIN["nbeats"], horizon=12))
+    config = run_config(dataclasses.replace(GRID_MODELS["nbeats"], horizon=12))
     train(config, tmp_path / "nbeats-3")
     row = race.read_run(tmp_path / "nbeats-3")
     assert (row["network"], row["seed"], row["steps"], row["series"]) == ("nbeats", 3, 6, 6 * 16)

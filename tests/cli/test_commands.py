@@ -22,14 +22,14 @@ from fimjax.forecaster import Forecaster
 from fimjax.frames import panel
 from tests.cli.examples import figure, run
 from tests.inference.parameters import params_of
-from tests.training.examples import LOCAL_RUN, RICH_RUN, ROOT
+from tests.training.examples import QUANTILE_REPORT_RUN, REPORT_LOCAL_RUN, ROOT
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     """The folder of a small model that was never trained."""
     folder = tmp_path_factory.mktemp("model")
-    save_pretrained(folder, RICH_RUN, params_of(RICH_RUN), {"steps": 6})
+    save_pretrained(folder, QUANTILE_REPORT_RUN, params_of(QUANTILE_REPORT_RUN), {"steps": 6})
     return folder
 
 
@@ -314,7 +314,7 @@ def test_exports_that_cannot_be(folder, capsys, arguments, message):
     (folder / "local" / "model.safetensors").touch()
     from fimjax.config import to_dict
 
-    (folder / "local" / "config.json").write_text(json.dumps(to_dict(LOCAL_RUN) | {"about": {}}))
+    (folder / "local" / "config.json").write_text(json.dumps(to_dict(REPORT_LOCAL_RUN) | {"about": {}}))
     code, _, told = run(capsys, "export", "--h", 2, *arguments)
     assert code == 2 and told[-1].startswith("fimjax export: ") and message in told[-1]
     assert not (folder / "model.bin").exists()

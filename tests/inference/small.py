@@ -3,14 +3,16 @@
 import numpy as np
 import pandas as pd
 
-from fimjax.config import Config, PriorConfig, TrainingConfig
+from fimjax.config import Config, ModelConfig, WindowConfig
 from fimjax.forecaster import Forecaster
-from tests.examples import QUERYING_FORECASTER, with_params
+from tests.examples import FIM, WINDOW_COUNT, with_params
+
+WINDOWS = WindowConfig(count=WINDOW_COUNT, slots=16, min_steps=4, max_steps=16, min_history=3)
 
 
-def forecaster(model=QUERYING_FORECASTER) -> Forecaster:
-    prior = PriorConfig(windows=model.windows, slots=16, min_window_steps=4, max_window_steps=16)
-    return Forecaster(Config(model=model, prior=prior, training=TrainingConfig()), with_params(model)[1]["params"])
+def forecaster(model: ModelConfig = FIM) -> Forecaster:
+    """A forecaster with random weights."""
+    return Forecaster(Config(model=model, windows=WINDOWS), with_params(model)[1]["params"])
 
 
 def frame(lengths=(30, 9, 1), seed=0, scale=1.0, shift=0.0) -> pd.DataFrame:

@@ -6,27 +6,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fimjax.config import Config, NBEATSConfig, PriorConfig, TrainingConfig
+from fimjax.config import Config, NBEATSConfig
 from fimjax.forecaster import Forecaster
 from fimjax.inference import request as requests_module
 from fimjax.inference.batching import MAX_POINTS, Network, compiled, predict_batched, scale_request
 from fimjax.inference.predict import forecast_windows, inference_config
 from fimjax.inference.request import SeriesRequest
 from fimjax.inference.rollout import roll_out
-from tests.examples import LEVELS, RICH_FORECASTER, with_params
+from tests.examples import LEVELS, QUANTILE_REPORT_FIM, with_params
 from tests.inference import small
 
-CONFIG = Config(
-    model=RICH_FORECASTER,
-    prior=PriorConfig(windows=RICH_FORECASTER.windows, slots=16, min_window_steps=4, max_window_steps=16),
-    training=TrainingConfig(),
-)
+CONFIG = Config(model=QUANTILE_REPORT_FIM, windows=small.WINDOWS)
 MEDIAN = LEVELS.index(0.5)
 
 
 @pytest.fixture(scope="module")
 def params():
-    return with_params(RICH_FORECASTER)[1]["params"]
+    return with_params(QUANTILE_REPORT_FIM)[1]["params"]
 
 
 def request(seed=0, n=20, h=5, steps=8, season=4):
@@ -128,16 +124,16 @@ def test_rolling_out_reads_its_own_medians(params):
 
 def test_fim_reads_more_points_of_a_window_than_it_was_trained_on_and_a_grid_does_not():
     fim = small.forecaster().config
-    short = dataclasses.replace(fim, prior=dataclasses.replace(fim.prior, slots=4))
-    assert inference_config(short).windows.slots == fim.prior.max_window_steps
+    short = dataclasses.replace(fim, windows=dataclasses.replace(fim.windows, slots=4))
+    assert inference_config(short).windows.slots == fim.windows.max_steps
     assert inference_config(short) == inference_config(fim)
-    grid = dataclasses.replace(short, model=NBEATSConfig(context=24, horizon=fim.prior.max_window_steps))
+    grid = dataclasses.replace(short, model=NBEATSConfig(context=24, horizon=fim.windows.max_steps))
     assert inference_config(grid).windows.slots == 4
 
 
 def test_the_room_of_training_does_not_show_in_a_forecast():
     whole = small.forecaster()
-    prior = dataclasses.replace(whole.config.prior, slots=4)
-    thinned = Forecaster(dataclasses.replace(whole.config, prior=prior), whole.params)
+    windows = dataclasses.replace(whole.config.windows, slots=4)
+    thinned = Forecaster(dataclasses.replace(whole.config, windows=windows), whole.params)
     found = [model.forecast(small.frame((60,)), h=16, freq=1)["FIM"] for model in (whole, thinned)]
     np.testing.assert_array_equal(*found)

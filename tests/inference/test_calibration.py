@@ -8,7 +8,7 @@ import pytest
 
 from fimjax.errors import PretrainedError
 from fimjax.inference.calibration import HALF_TRUST, MAX_FACTOR, PERSISTENCE, widen, width_factor
-from tests.examples import FORECASTER
+from tests.examples import REPORT_FIM
 from tests.inference.small import forecaster, frame
 
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
@@ -94,4 +94,4 @@ def test_without_enough_history_nothing_changes_and_a_warning_says_so():
 
 def test_a_model_without_quantiles_has_nothing_to_calibrate():
     with pytest.raises(PretrainedError, match="FIM cannot calibrate: the model has no quantiles"):
-        forecaster(FORECASTER).forecast(frame((30,)), 4, calibrate=True)
+        forecaster(REPORT_FIM).forecast(frame((30,)), 4, calibrate=True)

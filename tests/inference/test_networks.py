@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fimjax.config import Config, NBEATSConfig, PriorConfig, TrainingConfig
+from fimjax.config import Config, NBEATSConfig, WindowConfig
 from fimjax.errors import ConfigError, InputError, PretrainedError
 from fimjax.forecaster import Forecaster
 from fimjax.inference.export import export_forecast
@@ -18,13 +18,13 @@ from tests.inference.small import frame
 from tests.models.examples import SEASONAL_GRID_MODELS
 
 NAMES = {"nbeats": "NBEATS", "mqcnn": "MQCNN", "patchtst": "PatchTST", "chronos_bolt": "ChronosBolt"}
-PRIOR = PriorConfig(windows=4, slots=8, min_window_steps=4, max_window_steps=8)
+WINDOWS = WindowConfig(count=4, slots=8, min_steps=4, max_steps=8, min_history=3)
 EACH = pytest.mark.parametrize("name", NAMES)
 
 
 def forecaster(name: str) -> Forecaster:
     model = SEASONAL_GRID_MODELS[name]
-    return Forecaster(Config(model=model, prior=PRIOR, training=TrainingConfig()), with_params(model)[1]["params"])
+    return Forecaster(Config(model=model, windows=WINDOWS), with_params(model)[1]["params"])
 
 
 @EACH
@@ -106,8 +106,8 @@ def test_it_exports_as_fim_does(name, tmp_path):
 def test_a_horizon_shorter_than_the_priors_windows_is_refused():
     model = NBEATSConfig(context=24, horizon=4)
     with pytest.raises(ConfigError, match="horizon"):
-        Config(model=model, prior=PRIOR, training=TrainingConfig())
-    assert Config(model=dataclasses.replace(model, horizon=8), prior=PRIOR, training=TrainingConfig())
+        Config(model=model, windows=WINDOWS)
+    assert Config(model=dataclasses.replace(model, horizon=8), windows=WINDOWS)
 
 
 def test_joined_models_are_averaged_and_the_fim_fills(tmp_path):

@@ -13,7 +13,7 @@ from fimjax.config import Config
 from fimjax.models import model_name
 from research import bundle as module
 from research.bundle import LOGS, WEIGHTS, bundle, log_path, read_lineage
-from tests.examples import RICH_LOCAL, with_params
+from tests.examples import FIM_LOCAL, with_params
 from tests.inference.small import forecaster
 from tests.training.examples import run_config
 
@@ -24,10 +24,13 @@ STEPS = {"train": (1, 2, 3), "validation": (2, 3)}
 def runs(tmp_path, monkeypatch):
     """Two runs with logs and fake checkpoints."""
     model = forecaster()
-    settings = run_config(RICH_LOCAL, seed=3).training
-    fim = Config(model.config.model, model.config.prior, settings)
+    settings = run_config(FIM_LOCAL, seed=3).training
+    fim = Config(model.config.model, model.config.windows, training=settings)
     found = {
-        tmp_path / "local": (run_config(RICH_LOCAL, seed=7), with_params(RICH_LOCAL)[1]["params"]),
+        tmp_path / "local": (
+            run_config(FIM_LOCAL, seed=7),
+            with_params(FIM_LOCAL)[1]["params"],
+        ),
         tmp_path / "fim": (fim, model.params),
     }
     for run in found:
@@ -53,7 +56,7 @@ def test_weights_have_the_parameters_and_the_lineage_of_both_stages(runs, tmp_pa
     assert config == expected
     chex.assert_trees_all_equal(params, expected_params)
     local, fim = about["lineage"]
-    assert (local["model"], local["seed"], local["parents"]) == (model_name(RICH_LOCAL), 7, [])
+    assert (local["model"], local["seed"], local["parents"]) == (model_name(FIM_LOCAL), 7, [])
     assert (fim["model"], fim["seed"], fim["parents"]) == ("FIM", 3, [1])
     assert fim["steps"] == 3 and fim["series"] == 3 * 16 and fim["minutes"] == 1.6  # 48 series at 0.5 a second
     assert fim["checkpoint_step"] == 2 and fim["validation_loss"] == 0.25

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fimjax.config import PriorConfig
+from configs.small_fim import get_config
 from research.persistence import SETTINGS, describe, least_absolute, measure_changes, prior_series
 
 
@@ -31,5 +31,5 @@ def test_the_regression_is_robust_to_outliers():
 @pytest.mark.slow
 def test_in_the_prior_long_growth_continues_and_booms_do_not():
     setting = SETTINGS["m4_quarterly"]
-    row = describe(measure_changes(*prior_series(setting, PriorConfig()), setting.season))
+    row = describe(measure_changes(*prior_series(setting, get_config().prior), setting.season))
     assert row["series"] > 1_000 and row["all"] > 0.4 and row["last three"] < 0.1 and 0.6 < row["together"] < 0.85

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fimjax.config import PriorConfig
+from configs.small_fim import get_config
 from research.persistence import SETTINGS, prior_series
 from research.season import decompose
 from research.steadiness import describe
@@ -33,6 +33,6 @@ def test_series_without_noise_logarithm_or_enough_seasons_are_skipped(y, season)
 @pytest.mark.slow
 def test_in_the_prior_levels_move_with_the_noise_as_in_m4():
     setting = SETTINGS["m4_quarterly"]
-    rows = describe(prior_series(setting, PriorConfig())[0], setting.season)
+    rows = describe(prior_series(setting, get_config().prior)[0], setting.season)
     # M4: 0.3, 0.1 and 0.3 in the middle; an earlier prior had 0.7 for strong seasons.
     assert all(abs(row["50%"] - middle) < 0.3 for row, middle in zip(rows.values(), (0.3, 0.1, 0.3)))
