@@ -18,6 +18,7 @@ from fimjax.config import (
 )
 from fimjax.models import Params, build_model, init_params
 from fimjax.nn.compute import Compute
+from fimjax.nn.grid import to_regular_grid
 from fimjax.nn.windows import Windows
 
 LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -87,21 +88,31 @@ ALL_EFFECTS = PriorConfig(
 """A prior with every family and every effect."""
 
 
-@functools.partial(jax.jit, static_argnums=0)
-def apply(model, variables, *inputs):
-    """A model's output; compiled once for each model and shape."""
-    return model.apply(variables, *inputs)
+compiled_regular_grid = jax.jit(
+    to_regular_grid, static_argnums=(1, 2, 3), static_argnames=("context", "horizon", "harmonics")
+)
+"""`to_regular_grid`, compiled as a whole: step by step it takes much longer."""
+
+
+@functools.partial(jax.jit, static_argnums=0, static_argnames="method")
+def apply(model, variables, *inputs, method=None):
+    """The output of a model or of one of its methods; compiled once for each model and shape."""
+    return model.apply(variables, *inputs, method=method)
 
 
 @functools.cache
 def with_params(config: ModelConfig, seed: int = 0, dtype=jnp.float32):
     """A model, and parameters away from their initial zeros, so that every part shows in the output."""
     model = build_model(config, WINDOW_COUNT, Compute(dtype))
-    params = jax.jit(lambda key: init_params(model, key))(jax.random.key(seed))
-    leaves, tree = jax.tree.flatten(params)
-    keys = jax.random.split(jax.random.key(seed + 1), len(leaves))
-    moved = [x + 0.1 * jax.random.normal(key, x.shape) for x, key in zip(leaves, keys)]
-    return model, {"params": jax.tree.unflatten(tree, moved)}
+
+    @jax.jit
+    def draw(init_key, noise_key):
+        leaves, tree = jax.tree.flatten(init_params(model, init_key))
+        keys = jax.random.split(noise_key, len(leaves))
+        moved = [x + 0.1 * jax.random.normal(key, x.shape) for x, key in zip(leaves, keys)]
+        return jax.tree.unflatten(tree, moved)
+
+    return model, {"params": draw(jax.random.key(seed), jax.random.key(seed + 1))}
 
 
 def parameters_without_gradient(gradients: Params) -> set[str]:

@@ -1,7 +1,7 @@
-"""What a batch of synthetic series looks like, in numbers that can be compared between two priors.
+"""Statistics of a batch of synthetic series, to compare two versions of the prior.
 
-`series_statistics` works on plain arrays. `summarise` takes deciles over series, and `disagreement` holds another
-batch against them.
+`series_statistics` works on plain arrays. `summarise` takes deciles over series, and `disagreement` compares another
+batch with them.
 """
 
 import numpy as np
@@ -16,21 +16,21 @@ STATISTICS = (
     "irregular",  # 1 if a valid time is not a whole number
     "roughness",  # log of the deviation of the differences of successive observed values over the values' own
     "lag_1",  # autocorrelation of successive observed values
-    "lag_season",  # autocorrelation of observed values a told season apart, by rounded times; NaN without a season
+    "lag_season",  # autocorrelation of observed values a reported season apart, by rounded times; NaN without one
     "window_steps",
-    "season",  # as told
+    "season",  # as reported
     "drift",  # last observed value minus the first, in deviations
     "skewness",
     "kurtosis",  # 3 for a normal distribution
     "whole_share",  # observed values that are whole numbers
-    "floor_known",  # 1 if a floor is told
-    "floor_distance",  # log1p of the lowest observed value minus the told floor, in deviations
+    "floor_known",  # 1 if a floor is reported
+    "floor_distance",  # log1p of the lowest observed value minus the reported floor, in deviations
     "target_spread",  # log of the deviation of the target's noisy values over the context's
     "target_jump",  # first noisy value of the target minus the last observed one, in deviations
     "target_distance",  # mean noisy value of the target minus the context's, in deviations
     "noise",  # deviation of noisy minus clean over the valid slots of the context, in deviations
 )
-"""In deviations: of the observed values in the context. NaN where there is too little to tell."""
+"""Deviations are standard deviations of the observed values in the context. NaN where there are too few values."""
 
 
 def series_statistics(
@@ -48,7 +48,7 @@ def series_statistics(
     Args:
         times, noisy, clean, observed, valid: [B, K, T]; the last window is the target, the others are the context, in
             the order of time. Times are in steps; observed slots are valid.
-        steps, season, floor: [B]; window steps, the season as told (1 for none), the floor as told (-inf for none).
+        steps, season, floor: [B]; window steps, the reported season (1 = none), the reported floor (-inf = none).
     """
     count = len(times)
     context = [np.asarray(x)[:, :-1].reshape(count, -1) for x in (times, noisy, clean, observed, valid)]
@@ -72,10 +72,10 @@ def summarise(statistics: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def disagreement(summary: dict[str, np.ndarray], statistics: np.ndarray) -> dict[str, float]:
-    """How far a batch [B, S] is from a summary of another, by statistic, in deviations of what chance does.
+    """How far a batch [B, S] is from the summary of another, for each statistic, in standard errors.
 
-    The largest over the deciles of how far the share of the batch below each is from what it should be, in standard
-    errors of the difference of two shares. Equal distributions rarely come above 4; with hundreds of comparisons, 5.
+    It is the largest difference, over the deciles, between the share of the batch below a decile and the expected
+    share. Equal distributions rarely exceed 4; in hundreds of comparisons, 5.
     """
     found, series = {}, len(statistics)
     for i, name in enumerate(STATISTICS):

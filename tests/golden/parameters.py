@@ -1,4 +1,4 @@
-"""Parameters that do not depend on anybody's random streams: normal numbers by the path of each leaf."""
+"""Parameters that depend on nothing but the path of each leaf, which seeds its normal numbers."""
 
 import zlib
 
@@ -10,9 +10,9 @@ DEVIATION = 0.02
 def golden_leaf(path: str, shape: tuple[int, ...], wide: bool = False) -> np.ndarray:
     """The float32 values of the leaf at a '/'-joined path; leaves called 'scale' lie around 1.
 
-    normal(size=shape) * 0.02 of `default_rng(crc32(path))`, plus 1 for a scale, in float64 and then rounded. Such a
-    network says little, and its attention is all but even. The wide one has 0.1 in place of 0.02 for vectors, and one
-    over the root of the product of all axes but the last for the rest.
+    They are normal(size=shape) * 0.02 of `default_rng(crc32(path))`, plus 1 for a scale, in float64 and then rounded.
+    Attention with such parameters is nearly uniform. With `wide`, the deviation is 0.1 for vectors, and one over the
+    square root of the product of all axes but the last for the rest.
     """
     deviation = DEVIATION if not wide else 0.1 if len(shape) < 2 else np.prod(shape[:-1]) ** -0.5
     numbers = np.random.default_rng(zlib.crc32(path.encode())).normal(size=shape) * deviation

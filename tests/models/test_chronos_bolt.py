@@ -13,8 +13,7 @@ from fimjax.config import ChronosBoltConfig
 from fimjax.models import count_params
 from fimjax.models.chronos_bolt import PAD, REG, ChronosBolt, distance_buckets
 from fimjax.nn.compute import Compute
-from fimjax.nn.grid import to_regular_grid
-from tests.examples import LEVELS, query_times, random_windows
+from tests.examples import LEVELS, compiled_regular_grid, query_times, random_windows
 
 SMALL = ChronosBoltConfig(
     context=21,  # five patches of four and a step more
@@ -43,7 +42,7 @@ def with_params(config):
 
 
 def grid_with_an_empty_patch(config):
-    grid = to_regular_grid(random_windows(), config.context, config.horizon, config.season_harmonics)
+    grid = compiled_regular_grid(random_windows(), config.context, config.horizon, config.season_harmonics)
     mask = grid.mask.at[0, UNSEEN].set(False)
     return grid.replace(values=grid.values * mask, mask=mask)
 

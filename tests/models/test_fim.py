@@ -25,13 +25,13 @@ def test_it_interpolates_its_last_windows_as_its_fim_l_does():
     model, variables = with_params(FIM)
     windows = random_windows(share=1.0)
     times = windows.times[:, -2:] + 0.1
-    encoded = model.apply(variables, windows, method="encode")
-    found = model.apply(variables, encoded, windows, times, method="interpolate")
+    encoded = apply(model, variables, windows, method="encode")
+    found = apply(model, variables, encoded, windows, times, method="interpolate")
     local = build_model(FIM.local, WINDOW_COUNT)
     season_phase = SeasonPhase(windows.origin, jnp.ones(3), windows.season).repeat(2)
     fold = lambda x: x[:, -2:].reshape(-1, x.shape[-1])
     inputs = (*map(fold, (windows.values, windows.times, windows.mask)), fold(times), season_phase)
-    expected = local.apply({"params": variables["params"]["local"]}, *inputs)
+    expected = apply(local, {"params": variables["params"]["local"]}, *inputs)
     chex.assert_trees_all_close(found.reshape(expected.shape), expected, rtol=1e-3, atol=1e-3)
 
 

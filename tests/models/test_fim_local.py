@@ -19,11 +19,11 @@ def test_the_reports_call_is_encode_summarise_and_decode():
 
     (low, high), (first, last) = bounds(values), bounds(times)
     unit_square = (values - low) / (high - low), (times - first) / (last - first)
-    points = model.apply(variables, *unit_square, mask, method="encode_points")
+    points = apply(model, variables, *unit_square, mask, method="encode_points")
     chex.assert_shape(points, (3, 12, 2 * REPORT_FIM_LOCAL.width))
-    h = model.apply(variables, points, mask, method="summarise")
+    h = apply(model, variables, points, mask, method="summarise")
     chex.assert_shape(h, (3, REPORT_FIM_LOCAL.width))
-    out = model.apply(variables, h, (QUERY_TIMES - first) / (last - first), method="decode")
+    out = apply(model, variables, h, (QUERY_TIMES - first) / (last - first), method="decode")
     expected = apply(model, variables, values, times, mask, QUERY_TIMES)
     chex.assert_trees_all_close(low[..., None] + (high - low)[..., None] * out, expected, rtol=1e-4)
 
@@ -46,8 +46,8 @@ def test_bfloat16_still_distinguishes_neighbouring_times():
     model, variables = with_params(REPORT_FIM_LOCAL, dtype=jnp.bfloat16)
     times = jnp.linspace(0.9, 1.0, 40)[None]
     embed = lambda module, times: module.trunk_embedding(times).astype(jnp.float32)
-    embedded = model.apply(variables, times[..., None], method=embed)
-    outputs = model.apply(variables, jnp.ones((1, 16)), times, method="decode")
+    embedded = apply(model, variables, times[..., None], method=embed)
+    outputs = apply(model, variables, jnp.ones((1, 16)), times, method="decode")
     assert len(np.unique(np.asarray(embedded)[0], axis=0)) > 20
     assert len(np.unique(np.asarray(outputs))) > 5
 

@@ -16,11 +16,11 @@ def test_the_decoder_is_fim_ls_own():
     model, variables = with_params(REPORT_FIM)
     windows = random_windows()
     times = query_times(windows)
-    predicted = model.apply(variables, windows, method="encode")
+    predicted = apply(model, variables, windows, method="encode")
     chex.assert_shape(predicted.h, (3, REPORT_FIM.local.width))
     local = build_model(REPORT_FIM.local, WINDOW_COUNT)
     unit_times = (times - windows.origin[:, None] - 1) / (windows.duration[:, None] - 1)  # first step 0, last step 1
-    decoded = local.apply({"params": variables["params"]["local"]}, predicted.h, unit_times, method="decode")
+    decoded = apply(local, {"params": variables["params"]["local"]}, predicted.h, unit_times, method="decode")
     observed = [np.asarray(v)[np.asarray(m)] for v, m in zip(windows.values, windows.mask)]
     mean, std = (np.array([f(x) for x in observed])[:, None, None] for f in (np.mean, np.std))
     chex.assert_trees_all_close(apply(model, variables, windows, times), mean + std * decoded, rtol=1e-3, atol=1e-3)
@@ -31,7 +31,7 @@ def test_each_window_is_encoded_alone_in_its_own_unit_square():
     model, variables = with_params(REPORT_FIM)
     windows = random_windows(share=1.0)
     times, phase = windows.time_map().normalise(windows.times), windows.season_phase()
-    embed = lambda values: model.apply(variables, values, times, windows.mask, phase, method="embed_windows")[0]
+    embed = lambda values: apply(model, variables, values, times, windows.mask, phase, method="embed_windows")[0]
     before, after = embed(windows.values), embed(windows.values.at[:, 0].multiply(7.0).at[:, 1].set(-3.0))
     chex.assert_trees_all_close(after[:, 0], before[:, 0], rtol=1e-3, atol=1e-3)
     chex.assert_trees_all_close(after[:, 2], before[:, 2], rtol=1e-6)

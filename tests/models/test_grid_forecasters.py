@@ -12,10 +12,9 @@ import pytest
 from fimjax.config import ChronosBoltConfig, MQCNNConfig, NBEATSConfig, PatchTSTConfig, TrainingConfig
 from fimjax.errors import ConfigError
 from fimjax.models import build_model, forecasts, init_params, model_name
-from fimjax.nn.grid import to_regular_grid
 from fimjax.prior.sampler import sample_groups
 from fimjax.training.losses import Loss
-from tests.examples import WINDOW_COUNT, apply, query_times, random_windows, with_params
+from tests.examples import WINDOW_COUNT, apply, compiled_regular_grid, query_times, random_windows, with_params
 from tests.models.examples import GRID_MODELS
 from tests.training.examples import PRIOR, WINDOWS
 
@@ -32,7 +31,7 @@ def test_a_value_head_predicts_one_value(config):
 @EACH_MODEL
 def test_a_missing_value_is_not_a_zero(config):
     model, variables = with_params(config)
-    grid = to_regular_grid(random_windows(share=1.0), config.context, config.horizon, config.season_harmonics)
+    grid = compiled_regular_grid(random_windows(share=1.0), config.context, config.horizon, config.season_harmonics)
     zero = grid.replace(values=grid.values.at[:, -3].set(0.0))
     gap = zero.replace(mask=zero.mask.at[:, -3].set(False))
     predict = jax.jit(lambda grid: model.apply(variables, grid, method="predict_steps"))

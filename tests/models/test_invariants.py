@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from fimjax.config import ModelConfig
-from fimjax.models import build_model
+from fimjax.models import build_model, model_name
 from fimjax.nn.compute import Compute
 from fimjax.nn.windows import Windows
 from tests.examples import (
+    FIM,
+    REPORT_FIM,
     WINDOW_COUNT,
     apply,
     parameters_without_gradient,
@@ -21,7 +23,7 @@ from tests.examples import (
     random_windows,
     with_params,
 )
-from tests.models.examples import FORECASTING_MODELS
+from tests.models.examples import FORECASTING_MODELS, GRID_MODELS, SEASONAL_GRID_MODELS
 
 EACH_MODEL = pytest.mark.parametrize("name", FORECASTING_MODELS)
 
@@ -198,19 +200,27 @@ def test_vmap_over_single_series_equals_a_batch(name):
     chex.assert_trees_all_close(jax.jit(jax.vmap(single))(windows, times), out, rtol=1e-4, atol=1e-4)
 
 
-@EACH_MODEL
-def test_season_matters_if_and_only_if_the_model_reads_it(name):
-    config = FORECASTING_MODELS[name]
-    windows, times, out = case(name)
-    found = forecast(name, windows.replace(season=windows.season + 2), times)
-    reads_season = bool(getattr(getattr(config, "local", config), "season_harmonics", 0))
+@pytest.mark.parametrize(
+    "config, reads_season",
+    [
+        (FIM, True),
+        (REPORT_FIM, False),
+        *((config, False) for config in GRID_MODELS.values()),
+        *((config, True) for config in SEASONAL_GRID_MODELS.values()),
+    ],
+    ids=lambda x: model_name(x) if isinstance(x, ModelConfig) else str(x),
+)
+def test_season_matters_if_and_only_if_the_model_reads_it(config, reads_season):
+    windows = random_windows()
+    times = query_times(windows)
+    out, found = (apply(*with_params(config), w, times) for w in (windows, windows.replace(season=windows.season + 2)))
     assert jnp.allclose(found, out, atol=1e-3) != reads_season
 
 
 @EACH_MODEL
 def test_gradients_reach_every_parameter(name):
     found = parameters_without_gradient(gradients(name, random_windows()).params)
-    allowed = WITHOUT_GRADIENT.get(name.removeprefix("seasonal_"), ())
+    allowed = WITHOUT_GRADIENT.get(name, ())
     assert not {parameter for parameter in found if not any(part in parameter for part in allowed)}
 
 

@@ -13,8 +13,8 @@ import pytest
 from fimjax.config import MQCNNConfig
 from fimjax.models import count_params
 from fimjax.models.mqcnn import MQCNN, DilatedConv, PastEncoder, receptive_field
-from fimjax.nn.grid import Grid, to_regular_grid
-from tests.examples import LEVELS, query_times, random_windows, with_params
+from fimjax.nn.grid import Grid
+from tests.examples import LEVELS, compiled_regular_grid, query_times, random_windows, with_params
 
 SMALL = MQCNNConfig(
     context=16,
@@ -30,7 +30,7 @@ SMALL = MQCNNConfig(
 
 def gappy_grid(config) -> Grid:
     """Series with missing values, 24 steps long."""
-    grid = to_regular_grid(random_windows(share=0.6), config.context, config.horizon, config.season_harmonics)
+    grid = compiled_regular_grid(random_windows(share=0.6), config.context, config.horizon, config.season_harmonics)
     assert not grid.mask[:, -8:].all()
     return grid
 

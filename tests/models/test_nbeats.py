@@ -11,8 +11,8 @@ import pytest
 from fimjax.config import NBEATSConfig
 from fimjax.models import count_params
 from fimjax.models.nbeats import NBEATS
-from fimjax.nn.grid import Grid, to_regular_grid
-from tests.examples import LEVELS, apply, query_times, random_windows, with_params
+from fimjax.nn.grid import Grid
+from tests.examples import LEVELS, apply, compiled_regular_grid, query_times, random_windows, with_params
 
 
 def small(**settings) -> NBEATSConfig:
@@ -22,7 +22,7 @@ def small(**settings) -> NBEATSConfig:
 def gappy_grid(config) -> Grid:
     """A grid with missing values, among them the last step of the first series."""
     sizes = config.context, config.horizon, config.season_harmonics
-    grid = jax.jit(to_regular_grid, static_argnums=(1, 2, 3))(random_windows(), *sizes)
+    grid = compiled_regular_grid(random_windows(), *sizes)
     mask = grid.mask.at[0, -1].set(False)
     assert not mask.all() and mask[1:, -1].any()
     return grid.replace(values=grid.values * mask, mask=mask)

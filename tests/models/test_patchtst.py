@@ -11,8 +11,7 @@ import pytest
 from fimjax.config import PatchTSTConfig
 from fimjax.models import count_params
 from fimjax.models.patchtst import PatchTST, ReversibleNorm, overlapping_patches
-from fimjax.nn.grid import to_regular_grid
-from tests.examples import LEVELS, query_times, random_windows, with_params
+from tests.examples import LEVELS, compiled_regular_grid, query_times, random_windows, with_params
 
 SMALL = PatchTSTConfig(
     context=23, horizon=5, patch_size=6, stride=4, width=8, heads=2, layers=3, feedforward=12, quantile_levels=LEVELS
@@ -23,7 +22,7 @@ EMPTY_STEPS = 14
 
 def random_grid(config, empty_start=False):
     """A grid with gaps; its first series has no observation in the first steps, and its last step is a gap."""
-    grid = to_regular_grid(random_windows(), config.context, config.horizon, config.season_harmonics)
+    grid = compiled_regular_grid(random_windows(), config.context, config.horizon, config.season_harmonics)
     mask = grid.mask.at[0, -1].set(False).at[1:, -1].set(True)
     mask = mask.at[0, : config.patch_size + 1].set(False)
     mask = mask.at[:, :EMPTY_STEPS].set(False) if empty_start else mask

@@ -51,7 +51,7 @@ def test_a_season_is_found_from_half_of_the_points():
 def test_noise_is_not_taken_for_a_season(season, n):
     steps, query_steps = times(n, season)
     errors = np.random.default_rng(2).normal(size=(B, n)).astype(np.float32)
-    seen, expected = phase_means(errors, steps, np.ones_like(errors, bool), jnp.full(B, season), query_steps)
+    seen, expected = jax.jit(phase_means)(errors, steps, np.ones_like(errors, bool), jnp.full(B, season), query_steps)
     # The standard deviation of a plain mean of so many errors.
     plain = np.sqrt(season / n)
     assert np.std(expected) < 0.5 * plain and np.std(seen) < 0.5 * plain

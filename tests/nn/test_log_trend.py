@@ -74,8 +74,9 @@ def test_gradients_are_finite_even_for_zeros_at_the_floor():
             x.sum() for x in fit_log_trend(values, STEPS[None], mask, jnp.array([12]), ahead, values[:, -1], floor)
         )
 
+    gradients = jax.jit(jax.grad(total, argnums=(0, 1)))
     for floor in (0.0, -jnp.inf):
-        for gradient in jax.grad(total, argnums=(0, 1))(jnp.zeros((1, 60)), QUERY_STEPS[None], jnp.array([floor])):
+        for gradient in gradients(jnp.zeros((1, 60)), QUERY_STEPS[None], jnp.array([floor])):
             assert np.isfinite(gradient).all()
 
 
@@ -88,7 +89,7 @@ def test_relative_steps_follow_the_season_and_set_the_error_scale():
     np.testing.assert_allclose(found.step_size / sales(QUERY_STEPS), expected, rtol=0.5)
     assert found.step_size.argmax() == np.sin(2 * np.pi * QUERY_STEPS / 12).argmax()  # the level is the last one's
     series = y[None].astype(np.float32), STEPS[None], np.ones((1, 60), bool), jnp.array([12]), QUERY_STEPS[None]
-    plain = smooth(*series).error_scale
+    plain = jax.jit(smooth)(*series).error_scale
     of = lambda floor: choose_error_scale(plain, QUERY_STEPS[None], jax.tree.map(lambda x: x[None], fit(y, floor)))
     root = np.sqrt(1.0 + QUERY_STEPS)
     assert (np.ptp(of(0.0)[0] / root) > 0.15 * np.mean(of(0.0)[0] / root)) and np.isfinite(of(0.0)).all()
@@ -101,7 +102,7 @@ def test_step_sizes_do_not_depend_on_the_order_of_points():
 
     def step_size_in(order):
         series = values[None, order], STEPS[None, order], every, jnp.array([12]), QUERY_STEPS[None]
-        return fit_log_trend(*series, values[None, -1], jnp.zeros(1)).step_size
+        return jax.jit(fit_log_trend)(*series, values[None, -1], jnp.zeros(1)).step_size
 
     order = np.random.default_rng(1).permutation(60)
     np.testing.assert_allclose(step_size_in(order), step_size_in(np.arange(60)), rtol=1e-3)

@@ -73,7 +73,7 @@ def test_a_few_points_give_finite_forecasts(count, season):
 
 def test_gradients_are_finite_even_for_a_constant():
     total = lambda y, t: sum(x.sum() for x in smooth(y, STEPS[None], np.ones((1, 96), bool), jnp.array([12]), t))
-    for gradient in jax.grad(total, argnums=(0, 1))(jnp.zeros((1, 96)), jnp.asarray(QUERY_STEPS[None])):
+    for gradient in jax.jit(jax.grad(total, argnums=(0, 1)))(jnp.zeros((1, 96)), jnp.asarray(QUERY_STEPS[None])):
         assert np.isfinite(gradient).all()
 
 
