@@ -1,58 +1,34 @@
-"""The bundled weights answer as fimjax 0.1 did: forecasts, interpolations, derivatives, backtests, anomalies."""
+"""The bundled weights answer as fimjax 0.1 did; `python -m tests.golden.compare` compares all calls."""
 
-import numpy as np
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from tests.golden.answers import compute_answers, stored_answers
+from tests.golden.compare import TOLERANCE, deviations
 
-TOLERANCE = 1e-5
-"""Largest deviation, in parts of the range of each series' answers in a call."""
-EXACT = ("unique_id", "ds", "cutoff", "y", "anomaly")
-"""Columns that must be equal."""
+ROOT = Path(__file__).parents[1]
 
 
-def deviations(found: dict[str, np.ndarray], stored: dict[str, np.ndarray]) -> dict[str, float]:
-    """The largest deviation of each numeric column, in parts of the range of the series that it belongs to."""
-    largest = {}
-    for key, old in stored.items():
-        call, _, column = key.rpartition("/")
-        new = found[key]
-        assert new.shape == old.shape, key
-        if column in EXACT or column.endswith("-anomaly"):
-            np.testing.assert_array_equal(new, old, err_msg=key)
-            continue
-        np.testing.assert_array_equal(np.isnan(new), np.isnan(old), err_msg=key)
-        ids = stored[f"{call}/unique_id"]
-        columns = [x for other, x in stored.items() if other.rpartition("/")[0] == call and not _is_exact(other)]
-        worst = 0.0
-        for series in np.unique(ids):
-            rows = ids == series
-            numbers = np.concatenate([x[rows] for x in columns])
-            # A constant series has no range: its own size counts.
-            scale = np.nanmax(numbers) - np.nanmin(numbers) or np.nanmax(np.abs(numbers)) or 1.0
-            worst = max(worst, np.nanmax(np.abs(new[rows] - old[rows]), initial=0.0) / scale)
-        largest[key] = worst
-    return largest
+def test_nbeats_answers_as_before():
+    worst = deviations(compute_answers("nbeats-small"), stored_answers("nbeats-small"))
+    assert max(worst.values()) <= TOLERANCE
 
 
-def _is_exact(key: str) -> bool:
-    column = key.rpartition("/")[2]
-    return column in EXACT or column.endswith("-anomaly")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "nbeats-small",
-        pytest.param("fim-small", marks=pytest.mark.slow),
-        pytest.param("fim-small+nbeats-small", marks=pytest.mark.slow),
-    ],
-)
-def test_answers_are_as_before(name):
-    stored = {key: x for key, x in stored_answers(name).items() if "/views/" not in key}
-    found = compute_answers(name)
-    assert set(found) == set(stored)
-    worst = deviations(found, stored)
-    key = max(worst, key=lambda key: worst[key])
-    print(f"{name}: largest deviation {worst[key]:.1e} of a series' range ({key})")
-    assert worst[key] <= TOLERANCE, key
+@pytest.mark.slow
+@pytest.mark.processes
+def test_fim_answers_as_before():
+    """One call of each kind, in a process without the hasty compiler flags of the tests."""
+    environment = {name: value for name, value in os.environ.items() if name != "XLA_FLAGS"}
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.golden.compare", "--quick"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "fim-small: " in run.stdout and "largest deviation" in run.stdout

@@ -21,16 +21,22 @@ BEYOND = 80
 """More steps than the models forecast at once, so that windows are rolled out."""
 
 
-def compute_answers(model_name: str, panel: Panel | None = None) -> dict[str, np.ndarray]:
-    """All golden answers of a bundled model, by `<call>/<column>`; the panel is the stored one unless one is given.
+def compute_answers(model_name: str, panel: Panel | None = None, quick: bool = False) -> dict[str, np.ndarray]:
+    """Golden answers of a bundled model, by `<call>/<column>`.
 
-    Other models than `fim-small` only forecast and cross-validate.
+    Args:
+        model_name: other models than `fim-small` only forecast and cross-validate.
+        panel: the stored one by default.
+        quick: one call of each kind, which share most of their compiled programs.
     """
     panel = load_panel() if panel is None else panel
     model = Forecaster.from_pretrained(model_name)
-    calls = [forecasts(model, panel), backtests(model, panel), forecasts_of_arrays(model, panel)]
-    if model_name == "fim-small":
-        calls += [between(model, panel), anomalies(model, panel)]
+    if quick:
+        calls = [one_of_each(model, panel)]
+    else:
+        calls = [forecasts(model, panel), backtests(model, panel), forecasts_of_arrays(model, panel)]
+        if model_name == "fim-small":
+            calls += [between(model, panel), anomalies(model, panel)]
     found = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # short series are left out of backtests, with a warning
@@ -46,6 +52,16 @@ def stored_answers(model_name: str) -> dict[str, np.ndarray]:
 
 
 Answers = Iterator[tuple[str, pd.DataFrame]]
+
+
+def one_of_each(model: Forecaster, panel: Panel) -> Answers:
+    """A forecast, a backtest, an interpolation and anomalies by months."""
+    monthly = panel.frames[MONTHLY]
+    short = monthly[monthly["unique_id"].isin(["monthly_gaps", "monthly_counts", "monthly_constant"])]
+    yield "forecast/MS/h=6", model.forecast(monthly, h=6, freq=MONTHLY, level=LEVEL)
+    yield "cross_validation/MS/h=6", model.cross_validation(monthly, h=6, freq=MONTHLY, n_windows=2, level=[80])
+    yield "interpolate/MS", model.interpolate(short, freq=MONTHLY, level=[80])
+    yield "detect_anomalies/MS", model.detect_anomalies(monthly, level=99, freq=MONTHLY, h=6, n_windows=2)
 
 
 def forecasts(model: Forecaster, panel: Panel) -> Answers:
