@@ -7,7 +7,7 @@ PIP = $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-ch
 # One XLA device per core, and a compile cache. Huge pages save a CPU a twentieth to a quarter of a step's time.
 TRAIN = GLIBC_TUNABLES=glibc.malloc.hugetlb=1 $(BIN)/python train.py --cpu-devices -1 --compile-cache .cache/jax
 
-.PHONY: forecast test check train weights frozen race ablation pictures gallery clean
+.PHONY: forecast test check wheel train weights frozen race ablation pictures gallery clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -30,6 +30,13 @@ check: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_imports.py
+
+# Builds the wheel in dist/ and prints its size. It holds the package and the weights, and nothing else.
+wheel: .venv/installed
+	rm -rf dist build
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	@$(BIN)/python -m zipfile -l dist/fimjax-*.whl | awk 'NR > 1 && $$1 !~ /^fimjax[-\/]/ {print "not of the package:", $$1; bad = 1} END {exit bad}'
+	@du -h --apparent-size dist/fimjax-*.whl
 
 # A tiny FIM-l and a tiny FIM on top of it: about two minutes on two cores. Starts afresh every time.
 train: .venv/installed

@@ -29,16 +29,16 @@ def read_query_times(times: Any, panel: Panel) -> tuple[list[np.ndarray], np.nda
         stamps = _to_stamps(times, panel)
         return [stamps] * len(ids), np.arange(len(ids) * len(stamps))
     try:
-        asked = read_times(times, panel.schema.id_col, panel.schema.time_col)
+        by_id = read_times(times, panel.schema.id_col, panel.schema.time_col)
     except InputError as error:
         raise InputError(f"times: {error}") from error
     known = set(ids)
-    for id in asked:
+    for id in by_id:
         if id not in known:
             raise InputError(f"times: there is no series {id!r}")
     none = np.empty(0, panel.stamps[0].dtype)
-    query_times = [_to_stamps(asked[id][0], panel) if id in asked else none for id in ids]
-    return query_times, np.argsort(np.concatenate([asked[id][1] for id in ids if id in asked]))
+    query_times = [_to_stamps(by_id[id][0], panel) if id in by_id else none for id in ids]
+    return query_times, np.argsort(np.concatenate([by_id[id][1] for id in ids if id in by_id]))
 
 
 def _to_stamps(times: Any, panel: Panel) -> np.ndarray:

@@ -70,14 +70,14 @@ def roll_out(predict: Predict, requests: list[SeriesRequest], median: int, outpu
             grid = window.grid() if window.continues(query_times) else np.empty(0)
             sent.append(replace(window.request, query_times=np.concatenate([within, grid])))
         current, windows = windows, {}
-        for (i, window), asked, out in zip(current.items(), sent, predict(sent)):
+        for (i, window), wanted, out in zip(current.items(), sent, predict(sent)):
             out[:, :outputs] = _widen(out[:, :outputs], median, window.spread)
             if window.passed == 0:
                 answers[i] = np.full((len(requests[i].query_times), out.shape[1]), np.nan)
             here = window.contains(requests[i].query_times)
             count = int(here.sum())
             answers[i][here] = out[:count]
-            if count < len(asked.query_times):
+            if count < len(wanted.query_times):
                 windows[i] = _next_window(window, out[count:, :outputs], median)
     return answers
 

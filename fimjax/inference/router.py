@@ -54,9 +54,9 @@ def predict_at(networks: Sequence[Network], requests: list[SeriesRequest]) -> li
     answers = [np.empty((len(request.query_times), networks[0].columns)) for request in requests]
     for select, predict in ((_between, _interpolate), (_after, _forecast), (_before, _backcast)):
         chosen = [np.flatnonzero(select(request)) for request in requests]
-        asked = [i for i, places in enumerate(chosen) if len(places)]
-        parts = [replace(requests[i], query_times=requests[i].query_times[chosen[i]]) for i in asked]
-        for i, out in zip(asked, predict(networks, parts) if parts else []):
+        wanted = [i for i, places in enumerate(chosen) if len(places)]
+        parts = [replace(requests[i], query_times=requests[i].query_times[chosen[i]]) for i in wanted]
+        for i, out in zip(wanted, predict(networks, parts) if parts else []):
             answers[i][chosen[i]] = out
     return answers
 
@@ -86,7 +86,7 @@ def _forecast_with(network: Network, requests: list[SeriesRequest]) -> list[np.n
         lengthen_windows(choose_windows(request, settings.min_steps, settings.max_steps), windows, settings.max_steps)
         for request in requests
     ]
-    predict = lambda asked: list(predict_batched(forecast_windows, network, (recent(r, windows) for r in asked)))
+    predict = lambda wanted: list(predict_batched(forecast_windows, network, (recent(r, windows) for r in wanted)))
     return roll_out(predict, windowed, median_index(network.config.model.quantile_levels), network.outputs)
 
 
