@@ -1,6 +1,5 @@
 """The shipped weights: intact, small, with facts about their training, and useful."""
 
-import json
 from importlib.resources import files
 
 import chex
@@ -27,15 +26,17 @@ def test_they_are_intact():
     assert DEFAULT in bundled()
 
 
-def test_they_are_small_and_come_with_facts_about_their_training():
+def test_they_are_small_and_come_with_their_lineage():
     total = 0
     for name, about in bundled().items():
         folder = files("fimjax.weights").joinpath(name)
         total += sum(len(file.read_bytes()) for file in folder.iterdir())
-        log = [json.loads(line) for line in folder.joinpath("training.jsonl").read_text().splitlines()]
-        last = about["stages"][-1]
-        assert {"hardware", "steps", "seconds", "parameters"} <= set(about) and {"seed", "best_step"} <= set(last)
-        assert max(line["step"] for line in log if line["stage"] == last["stage"]) == last["steps"]
+        assert {"hardware", "steps", "seconds", "parameters", "purpose"} <= set(about)
+        lineage = about["lineage"]
+        assert [stage["stage"] for stage in lineage] == list(range(1, len(lineage) + 1))
+        assert all(parent < stage["stage"] for stage in lineage for parent in stage["parents"])
+        assert about["steps"] == sum(stage["steps"] for stage in lineage)
+        assert all({"seed", "checkpoint_step", "validation_loss"} <= set(stage) for stage in lineage)
     assert total < 20e6
 
 

@@ -7,6 +7,8 @@ batch with them.
 import numpy as np
 
 DECILES = np.arange(1, 10) / 10
+ROUNDING = 1e-5
+"""Statistics this close count as equal: what is zero in one program may be float32 rounding in another."""
 
 STATISTICS = (
     "valid_share",  # slots of the context that hold a step of the history, of all its slots
@@ -84,8 +86,8 @@ def disagreement(summary: dict[str, np.ndarray], statistics: np.ndarray) -> dict
         pooled = np.clip(shares.mean(), 0.5 / series, 1 - 0.5 / series)
         worst = abs(shares[0] - shares[1]) / np.sqrt(pooled * (1 - pooled) * (1 / int(summary["series"]) + 1 / series))
         if old and len(x):
-            below = np.array([np.mean(x < q) for q in summary["deciles"][i]])
-            up_to = np.array([np.mean(x <= q) for q in summary["deciles"][i]])
+            below = np.array([np.mean(x < q - ROUNDING) for q in summary["deciles"][i]])
+            up_to = np.array([np.mean(x <= q + ROUNDING) for q in summary["deciles"][i]])
             off = np.maximum(np.maximum(below - DECILES, DECILES - up_to), 0.0)
             off = np.maximum(off - 1 / old, 0.0)  # a decile of a few values is one of them
             worst = max(worst, np.max(off / np.sqrt(DECILES * (1 - DECILES) * (1 / old + 1 / len(x)))))

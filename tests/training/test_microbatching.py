@@ -37,7 +37,7 @@ def gradient(config, point_capacity, query_capacity):
 @pytest.mark.parametrize(
     "config, capacities",  # for one or two microbatches, for several, and for as many as there can be
     [
-        (FIM_RUN, [0.6, 0.3]),
+        (FIM_RUN, [0.3]),
         (REPORT_RUN, [0.3]),
         (FIM_LOCAL_RUN, [0.3]),
         (REPORT_LOCAL_RUN, [0.6, 0.01]),

@@ -52,7 +52,7 @@ def run_steps(config, state, count, devices=1):
 
 
 @pytest.mark.parametrize(
-    "config, counts", [(DEEPONET_RUN, (1, 4)), (FIM_RUN, (1, 2))], ids=["interpolation", "forecasting"]
+    "config, counts", [(DEEPONET_RUN, (1, 4)), (REPORT_RUN, (1, 2))], ids=["interpolation", "forecasting"]
 )
 def test_raw_gradients_agree_on_any_number_of_devices(config, counts):
     """Raw gradients, because Adam and clipping would hide one that is too large by the number of devices.
