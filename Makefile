@@ -7,7 +7,7 @@ PIP = $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-ch
 # One XLA device per core, and a compile cache. Huge pages save a CPU a twentieth to a quarter of a step's time.
 TRAIN = GLIBC_TUNABLES=glibc.malloc.hugetlb=1 $(BIN)/python train.py --cpu-devices -1 --compile-cache .cache/jax
 
-.PHONY: forecast test check wheel train weights frozen race ablation pictures gallery clean
+.PHONY: forecast test check golden wheel train weights frozen race ablation pictures gallery clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -30,6 +30,11 @@ check: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_imports.py
+
+# Today's answers, and one training step of every recipe, beside those of version 0.1.
+golden: .venv/installed
+	$(BIN)/python -m tests.golden.compare
+	$(BIN)/python -m pytest -q -m 'long or not long' tests/test_golden_training.py
 
 # Builds the wheel in dist/ and prints its size. It holds the package and the weights, and nothing else.
 wheel: .venv/installed

@@ -87,12 +87,19 @@ def eleventh_update(config: Config, grads: dict, trained: dict) -> dict:
     return updates
 
 
-BIG = ("paper_fim", "paper_fim_local", "chronos_bolt", "nbeats")
+LARGE = ("paper_fim", "paper_fim_local", "chronos_bolt", "nbeats")
+"""Models of 8 to 50 million parameters, which take minutes: `make golden` compares them too."""
+
+
+@pytest.fixture(autouse=True)
+def release_memory():
+    yield
+    jax.clear_caches()
 
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[pytest.mark.slow] if n in BIG else []) for n in CONFIGS if n not in WITH_REMOVED_OPTIONS],
+    [pytest.param(n, marks=[pytest.mark.long] if n in LARGE else []) for n in CONFIGS if n not in WITH_REMOVED_OPTIONS],
 )
 def test_a_training_step_is_as_before(name):
     config, old = load_config(name), stored(name)
