@@ -31,10 +31,10 @@ check: .venv/installed
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_imports.py
 
-# Today's answers, and one training step of every recipe, beside those of version 0.1.
+# Today's answers, one training step of every recipe, and the prior's distributions, beside those of version 0.1.
 golden: .venv/installed
 	$(BIN)/python -m tests.golden.compare
-	$(BIN)/python -m pytest -q -m 'long or not long' tests/test_golden_training.py
+	$(BIN)/python -m pytest -q -m 'long or not long' tests/test_golden_training.py tests/prior/test_distribution_unchanged.py
 
 # Builds the wheel in dist/ and prints its size. It holds the package and the weights, and nothing else.
 wheel: .venv/installed

@@ -133,7 +133,7 @@ def memory_values(encoded: EncodedWindows) -> jax.Array:
     """The standardised value of each token of `build_memory`: window means and points, [B, W + W * T]."""
     count = jnp.maximum(jnp.sum(encoded.mask, axis=-1), 1)
     means = jnp.sum(encoded.values, axis=-1) / count
-    return jnp.concatenate([means, encoded.values.reshape(len(means), -1)], axis=1)
+    return jnp.concatenate([means, encoded.values.reshape(means.shape[0], -1)], axis=1)
 
 
 def baseline_forecasts(encoded: EncodedWindows, relative_times: jax.Array) -> Smoothed:
@@ -142,7 +142,7 @@ def baseline_forecasts(encoded: EncodedWindows, relative_times: jax.Array) -> Sm
     Returns:
         As `smooth`, with the forecasts of `fit_log_trend` appended and scale_features [B, Q, C] for each time.
     """
-    flat = lambda x: x.reshape(len(x), -1)
+    flat = lambda x: x.reshape(x.shape[0], -1)
     per_query = lambda x: jnp.broadcast_to(x[:, None], (*relative_times.shape, x.shape[-1]))
     last, step, season = last_value(encoded), encoded.season_phase.step[:, None], encoded.season_phase.season
     query_steps = relative_times / step
@@ -166,7 +166,7 @@ def baseline_forecasts(encoded: EncodedWindows, relative_times: jax.Array) -> Sm
 
 def last_value(encoded: EncodedWindows) -> jax.Array:
     """The newest observation [B], standardised."""
-    flat = lambda x: x.reshape(len(x), -1)
+    flat = lambda x: x.reshape(x.shape[0], -1)
     newest = jnp.argmax(jnp.where(flat(encoded.mask), flat(encoded.times), -jnp.inf), axis=-1, keepdims=True)
     return jnp.take_along_axis(flat(encoded.values), newest, axis=-1)[:, 0]
 

@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.flops import matmul_flops
 from benchmarks.scaling import resize
 from fimjax.prior.sampler import sample_group
-from tests.training.examples import PRIOR
+from tests.training.examples import PRIOR, WINDOWS
 
 A, B = jnp.ones((3, 4)), jnp.ones((4, 5))
 ONCE = 2 * 3 * 4 * 5
@@ -33,7 +33,7 @@ def test_operations_inside_calls_and_loops_count():
 
 
 def test_batches_are_cut_and_repeated_along_one_axis():
-    sample = jax.jit(lambda key: sample_group(key, PRIOR))(jax.random.key(0))
+    sample = jax.jit(lambda key: sample_group(key, PRIOR, WINDOWS))(jax.random.key(0))
     longer = resize(sample, 2, 12)
     assert longer.noisy.shape == (4, 4, 12) and longer.season.shape == (4,)
     np.testing.assert_array_equal(longer.noisy[..., 8:], sample.noisy[..., :4])

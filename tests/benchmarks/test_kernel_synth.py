@@ -136,6 +136,7 @@ def test_table_shows_speeds_and_ratios():
     assert table([ours], points=512, batches=(64,)).count(MISSING) == 2
 
 
+@pytest.mark.long
 @pytest.mark.processes
 def test_a_quick_run_prints_every_family_and_both_forms(tmp_path):
     output = tmp_path / "results.json"

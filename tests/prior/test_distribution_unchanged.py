@@ -36,7 +36,16 @@ def draw_statistics(prior: PriorConfig, windows: WindowConfig) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["small_fim", "bundled_fim", "tiny_fim_local", "paper_fim_local", "bundled_nbeats"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "small_fim",
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in ("bundled_fim", "tiny_fim_local", "paper_fim_local", "bundled_nbeats")
+        ),
+    ],
+)
 def test_statistics_of_every_family_are_unchanged(name):
     config = from_dict(OLD_CONFIGS[name])
     prior = config.prior

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from fimjax.config import PriorWeights
+from fimjax.config import PriorConfig, PriorWeights
 from fimjax.errors import EvaluationError
 from fimjax.forecaster import Forecaster
 from fimjax.training.step import PARAMS_STREAM, TRAINING_STREAM, VALIDATION_STREAM
@@ -35,9 +35,9 @@ TIMES, QUERIES = np.array([0.0, 1.0, 2.5, 3.0, 5.0, 6.0, 9.0]), np.linspace(0.2,
 def small() -> Forecaster:
     """A forecaster with random weights, whose prior has one family and gaps in every series."""
     model = forecaster()
-    weights = PriorWeights(**{field.name: 0.0 for field in dataclasses.fields(PriorWeights)} | {"random_walk": 1.0})
-    prior = dataclasses.replace(model.config.prior, weights=weights, group_size=4, missing=1.0, min_window_steps=12)
-    return Forecaster(dataclasses.replace(model.config, prior=prior), model.params)
+    prior = PriorConfig(weights=PriorWeights(random_walk=1.0), group_size=4, missing=1.0, short_history=0.6, noise=0.7)
+    windows = dataclasses.replace(model.config.windows, min_steps=12)
+    return Forecaster(dataclasses.replace(model.config, prior=prior, windows=windows), model.params)
 
 
 @pytest.fixture(scope="module")

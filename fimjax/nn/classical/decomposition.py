@@ -122,12 +122,12 @@ def _regress(
     def fit(shrinkage: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         sizes: tuple[jax.typing.ArrayLike, ...] = (RIDGE_LEVEL, RIDGE_WAVES, RIDGE_SEASON * shrinkage, RIDGE_GROWTH)
         penalties = zip(_PART_SIZES, sizes)
-        ridge = jnp.concatenate([jnp.broadcast_to(size, (len(values), n)) for n, size in penalties], axis=-1)
+        ridge = jnp.concatenate([jnp.broadcast_to(size, (values.shape[0], n)) for n, size in penalties], axis=-1)
         coefficients = solve(products + jax.vmap(jnp.diag)(ridge), targets)
         of_slow, of_season = coefficients[:, : slow.shape[-1]], coefficients[:, slow.shape[-1] :]
         return predict(slow, of_slow), predict(past_season, of_season), predict(future_season, of_season)
 
-    level, past, _ = fit(jnp.ones((len(values), 1)))
+    level, past, _ = fit(jnp.ones((values.shape[0], 1)))
     energy = lambda x: jnp.sum(weights * x**2, axis=-1)
     unexplained = energy(values - level - past) / (energy(past) + TINY)
     # A single season explains everything, so short histories keep their shrinkage.
