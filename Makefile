@@ -93,4 +93,4 @@ gallery: .venv/installed
 	$(BIN)/python -m research.prior_gallery --out gallery.png
 
 clean:
-	rm -rf .venv .cache runs build *.egg-info forecast.csv forecast.png
+	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache $(RUNS) build dist *.egg-info forecast.csv forecast.png gallery.png

@@ -19,7 +19,7 @@ from fimjax.config.checks import require
 
 LayerNorm = functools.partial(nn.LayerNorm, eps=1e-6)  # Flax's epsilon
 MIN_WINDOW_RANGE = 1e-3  # as in fimjax.models
-STATISTICS, CLIP = 9, 10.0  # as in fimjax.nn.statistics
+STATISTICS, CLIP = 9, 10.0  # as in fimjax.nn.windows
 
 
 def expand(x: Tensor, like: Tensor) -> Tensor:
@@ -86,7 +86,7 @@ class Windows:
 
 
 def window_statistics(values: Tensor, times: Tensor, mask: Tensor, spans: Affine, periods: Affine) -> Tensor:
-    """The nine statistics of each window, [B, W, T] -> [B, W, 9]; see fimjax.nn.statistics."""
+    """The nine statistics of each window, [B, W, T] -> [B, W, 9]; see fimjax.nn.windows."""
     first = values.gather(-1, times.masked_fill(~mask, math.inf).argmin(-1, keepdim=True))[..., 0]
     last = values.gather(-1, times.masked_fill(~mask, -math.inf).argmax(-1, keepdim=True))[..., 0]
     of_values = [spans.shift, spans.shift + spans.scale, spans.scale, first, last, last - first]

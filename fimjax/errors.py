@@ -24,4 +24,4 @@ class ExportError(RuntimeError):
 
 
 class EvaluationError(ValueError):
-    """An evaluation that cannot be done as asked; the message says what is wrong."""
+    """An evaluation that cannot be carried out; the message says what is wrong."""

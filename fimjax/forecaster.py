@@ -50,7 +50,7 @@ class Forecaster:
     (of pandas for arrays), with the median in a column of the model's name. The methods share these arguments:
 
     Args:
-        freq: the time between two points: an alias of pandas for dates, or a number; inferred if it is not given.
+        freq: the time between two points: a pandas alias for dates, or a number; inferred if it is not given.
         level: central intervals in per cent, for columns such as `FIM-lo-80` and `FIM-hi-80`.
         quantiles: levels in (0, 1), for columns such as `FIM-q-10`. Quantiles between the trained levels lie on
             straight lines on normal probability paper, and those beyond on its continuation.
@@ -169,6 +169,8 @@ class Forecaster:
         """Forecasts the next h steps of every series, counted from its last row.
 
         Args:
+            h: steps to forecast.
+            df, freq and all keywords that are not described here: see `Forecaster`.
             calibrate: forecast the last h rows first, and widen or narrow the intervals of all series by their common
                 error. Useful for many similar series; takes twice the time.
 
@@ -195,6 +197,9 @@ class Forecaster:
         Rows before the first and after the last observation are forecast. Intervals are those of a measurement at that
         time, noise included.
 
+        Args:
+            df, freq and all keywords that are not described here: see `Forecaster`.
+
         Returns:
             Ids, times, the given values (NaN where missing), median, and the columns of `level` or `quantiles`.
         """
@@ -216,6 +221,7 @@ class Forecaster:
 
         Args:
             times: numbers or dates for all series alike, or a frame with the columns of ids and times.
+            df, freq and all keywords that are not described here: see `Forecaster`.
 
         Returns:
             Ids, times, median, and the columns of `level` or `quantiles`; rows as in the frame of times, or series by
@@ -235,6 +241,7 @@ class Forecaster:
 
         Args:
             times: as of `query`.
+            df, freq and all keywords that are not described here: see `Forecaster`.
 
         Returns:
             Ids, times, and the derivative in the column of the model's name; rows as of `query`.
@@ -262,6 +269,7 @@ class Forecaster:
             h: rows in each window.
             n_windows: how many windows; the last one ends with the series.
             step_size: rows from one window to the next, h by default.
+            df, freq and all keywords that are not described here: see `Forecaster`.
 
         Returns:
             Ids, times, `cutoff` (the last time before the forecast), values, median, and the columns of `level` or
@@ -294,6 +302,7 @@ class Forecaster:
             h: rows that are forecast at once, a season by default.
             n_windows: how many times h rows are checked, counted from the end; by default all but the first rows,
                 which are needed as history.
+            df, freq and all keywords that are not described here: see `Forecaster`.
 
         Returns:
             Ids, times, `cutoff`, values, median, interval, and `FIM-anomaly`: True if a value is outside.

@@ -6,7 +6,7 @@ for the prior; the test parts are never read.
 
 What was learned: the ratio varied more in an early prior than in M4, so a model could not infer from the noise of a
 series how far its level will move, and its intervals for steady series were too wide. Since then the prior couples both
-(`level_noise_share`).
+(`level_noise`).
 """
 
 import argparse

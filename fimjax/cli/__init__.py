@@ -26,7 +26,7 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout = open(os.devnull, "w")  # nobody reads it any more, and the interpreter would complain at exit
     except OSError as error:
         return _fail(arguments.command, f"{error.filename}: {error.strerror}" if error.filename else str(error))
-    except (ValueError, OverflowError, MemoryError) as error:  # CommandError and errors of the library are ValueErrors
+    except (ValueError, OverflowError, MemoryError) as error:  # among them CommandError and InputError
         return _fail(arguments.command, str(error) or type(error).__name__)
     except KeyboardInterrupt:
         _fail(arguments.command, "interrupted")

@@ -139,7 +139,7 @@ def _add_knowledge(parser: argparse.ArgumentParser) -> None:
         "--freq",
         type=frequency,
         metavar="STEP",
-        help="an alias of pandas, such as D or 15min; a number if times are numbers",
+        help="a pandas alias, such as D or 15min; a number if times are numbers",
     )
     group.add_argument("--season-length", type=count, metavar="STEPS", help="points in a season, 1 for none")
     group.add_argument("--nonnegative", action="store_true", help="values are never below 0")
@@ -187,7 +187,7 @@ def number(text: str) -> float:
 
 
 def frequency(text: str) -> str | int | float:
-    """A number, or an alias of pandas."""
+    """A number, or a pandas alias."""
     for kind in (int, float):
         try:
             return kind(text)

@@ -43,7 +43,7 @@ def read_series(
     """Reads the series of a table.
 
     Args:
-        table: one row a point, or one row a time and one column a series.
+        table: one row per point, or one row per time and one column per series.
         columns: its columns by purpose.
         name: the id of the series of a table without ids.
         freq: the frequency; if it is a number, times such as 1949 stay numbers.

@@ -12,13 +12,11 @@ from typing import Annotated
 import jax
 import tyro
 
-from fimjax.config import Config
+from fimjax.config import Config, FIMConfig
 from fimjax.errors import CheckpointError, ConfigError
 from fimjax.training.loop import TrainingDiverged, train
 from fimjax.training.parallel import use_cpu_devices
 from fimjax.training.picture import draw_run
-
-DEFAULT_CONFIG = Path(__file__).parents[2] / "configs" / "tiny_fim_local.py"
 
 TERMINATED = 143
 """Exit code of a run that a signal stopped: 128 + SIGTERM, as shells and schedulers expect."""
@@ -62,11 +60,15 @@ def load_config(path: Path) -> Config:
     sys.path.insert(0, os.getcwd())  # config files import each other as configs.NAME
     try:
         get_config = runpy.run_path(str(path)).get("get_config")
+        if get_config is None:
+            raise ConfigError(f"config: {path} has no get_config()")
+        config = get_config()
+    except ConfigError:
+        raise
+    except Exception as error:  # a config file is a program, which may fail in any way
+        raise ConfigError(f"config: {path} cannot be run ({type(error).__name__}: {error})") from error
     finally:
         sys.path.remove(os.getcwd())
-    if get_config is None:
-        raise ConfigError(f"config: {path} has no get_config()")
-    config = get_config()
     if not isinstance(config, Config):
         raise ConfigError(f"config: get_config() of {path} returned {type(config).__name__}, not Config")
     return config
@@ -75,9 +77,15 @@ def load_config(path: Path) -> Config:
 def parse(argv: list[str], prog: str = "fimjax train") -> Arguments:
     """Reads the config file first, then the overrides, because the file determines which settings there are."""
     first = argparse.ArgumentParser(add_help=False)
-    first.add_argument("--config", type=Path, default=DEFAULT_CONFIG)
+    first.add_argument("--config", type=Path)
     path = first.parse_known_args(argv)[0].config
-    default = Arguments(config=path, run=Path("runs") / path.stem, settings=load_config(path))
+    if path is not None:
+        default = Arguments(config=path, run=Path("runs") / path.stem, settings=load_config(path))
+    elif {"-h", "--help"} & set(argv):
+        # The settings of the shipped model, to show what there is.
+        default = Arguments(config=Path("FILE"), run=Path("runs/NAME"), settings=Config(FIMConfig()))
+    else:
+        raise ConfigError("config: give --config FILE, such as configs/tiny_fim_local.py")
     return tyro.cli(tyro.conf.AvoidSubcommands[Arguments], prog=prog, args=argv, default=default)
 
 
@@ -117,6 +125,9 @@ def main(argv: list[str] | None = None, prog: str = "fimjax train") -> int:
         )
     except (ConfigError, CheckpointError) as error:
         print(f"{prog}: {error}", file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{prog}: {error.filename}: {error.strerror}" if error.filename else f"{prog}: {error}", file=sys.stderr)
         return 2
     except TrainingDiverged as error:
         print(f"{prog}: {error}", file=sys.stderr)

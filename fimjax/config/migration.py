@@ -30,15 +30,25 @@ def upgrade(entries: dict[str, Any]) -> dict[str, Any]:
         ConfigError: the config uses an option that was removed; the message says which.
     """
     members = entries.get("members", 1)
-    require(members == 1, f"members: {members} networks in one model are no longer supported; load them one by one")
-    prior = dict(entries.get("prior", {}))
-    windows = {new: prior.pop(old) for old, new in _WINDOW_KEYS.items() if old in prior}
+    require(
+        members == 1,
+        f"members: {members} networks in one model are no longer supported; fimjax 0.1 reads these weights",
+    )
+    for name in ("model", "prior", "training"):
+        require(isinstance(entries.get(name), dict), f"{name}: is missing")
+    prior = dict(entries["prior"])
+    missing = [name for name in _WINDOW_KEYS if name not in prior]
+    require(
+        not missing,
+        f"prior.{', prior.'.join(missing)}: missing; the config has no schema version and is not one of fimjax 0.1",
+    )
+    windows = {new: prior.pop(old) for old, new in _WINDOW_KEYS.items()}
     return {
         "kind": "Config",
-        "model": _upgrade_model(dict(entries.get("model", {}))),
+        "model": _upgrade_model(dict(entries["model"])),
         "windows": {"kind": "WindowConfig", **windows},
         "prior": _rename(prior, _PRIOR_KEYS),
-        "training": _rename(dict(entries.get("training", {})), _TRAINING_KEYS),
+        "training": _rename(dict(entries["training"]), _TRAINING_KEYS),
     }
 
 

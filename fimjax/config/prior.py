@@ -63,7 +63,7 @@ class PriorConfig:
     short_history: float = 0.0
     """Share of series whose history is cut to a random length."""
     matched_windows: float = 0.0
-    """Share of series whose window lasts what users ask for: half a season to three seasons, or 4 to 16 steps without a
+    """Share of series whose window has a typical horizon: half a season to three seasons, or 4 to 16 steps without a
     season."""
     daily_pattern: float = 0.0
     """Share of series with a season of a day that get a strong daily pattern, and noise larger than the level's own

@@ -36,29 +36,69 @@ def from_dict(entries: dict[str, Any]) -> Any:
     """The config that `to_dict` wrote. A Config without a schema version is upgraded first.
 
     Raises:
-        ConfigError: a key is unknown, or the schema is newer than this version of fimjax.
+        ConfigError: a key is unknown or missing, a value has another type, or the schema is newer than this fimjax.
     """
-    if entries.get("kind") == "Config":
-        schema = entries.get("schema", 0)
-        require(
-            isinstance(schema, int) and 0 <= schema <= SCHEMA,
-            f"schema: {schema} was written by a newer fimjax; this version reads up to {SCHEMA}: upgrade fimjax",
-        )
-        entries = upgrade(entries) if schema == 0 else entries
-        entries = {name: value for name, value in entries.items() if name != "schema"}
+    if entries.get("kind") != "Config":
+        return _read(entries, complete=False)
+    schema = entries.get("schema", 0)
+    require(type(schema) is int and schema >= 0, f"schema: {schema!r} is not a schema version")
+    require(
+        schema <= SCHEMA,
+        f"schema: {schema} was written by a newer fimjax; this version reads up to {SCHEMA}: upgrade fimjax",
+    )
+    if schema == 0:
+        # Settings that an upgraded config does not have did not exist when it was written: they stay off.
+        return _read(upgrade(entries), complete=False)
+    return _read({name: value for name, value in entries.items() if name != "schema"}, complete=True)
+
+
+def _read(entries: dict[str, Any], complete: bool) -> Any:
+    """One config and those inside it.
+
+    Args:
+        complete: every key must be there, so that no later default changes a stored config.
+    """
     kind = _KINDS.get(entries.get("kind", ""))
     require(kind is not None, f"kind: {entries.get('kind')!r} is not one of {', '.join(sorted(_KINDS))}")
     assert kind is not None
-    known = {field.name for field in dataclasses.fields(kind)}
-    unknown = sorted(set(entries) - known - {"kind"})
+    fields = {field.name: field for field in dataclasses.fields(kind)}
+    unknown = sorted(set(entries) - set(fields) - {"kind"})
     require(not unknown, f"{kind.__name__}: unknown keys {', '.join(unknown)}")
-    return kind(**{name: _revive(value) for name, value in entries.items() if name != "kind"})
+    missing = sorted(set(fields) - set(entries))
+    require(not (complete and missing), f"{kind.__name__}: missing keys {', '.join(missing)}")
+    values = {}
+    for name, value in entries.items():
+        if name == "kind":
+            continue
+        if isinstance(value, dict):
+            values[name] = _read(value, complete)
+            continue
+        require(
+            _has_type(value, fields[name].type),
+            f"{kind.__name__}.{name}: {value!r} is not {_describe(fields[name].type)}",
+        )
+        values[name] = tuple(value) if isinstance(value, list) else value
+    return kind(**values)
 
 
-def _revive(value: Any) -> Any:
-    if isinstance(value, dict):
-        return from_dict(value)
-    return tuple(value) if isinstance(value, list) else value
+def _has_type(value: Any, expected: Any) -> bool:
+    """Whether a value from JSON fits the type of a field."""
+    if typing.get_origin(expected) is typing.Literal:
+        return value in typing.get_args(expected)
+    if typing.get_origin(expected) is tuple:
+        return isinstance(value, list | tuple) and all(_has_type(x, typing.get_args(expected)[0]) for x in value)
+    if expected is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return type(value) is expected
+
+
+def _describe(expected: Any) -> str:
+    if typing.get_origin(expected) is typing.Literal:
+        return f"one of {', '.join(map(repr, typing.get_args(expected)))}"
+    if typing.get_origin(expected) is tuple:
+        return "a list of numbers"
+    names = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+    return names.get(expected, "a block of settings")
 
 
 def differing_keys(a: Any, b: Any, prefix: str = "") -> list[str]:

@@ -85,7 +85,7 @@ def quantile_column(level: float) -> str:
 
 
 def write_forecasts(path: Path, dataset: Dataset, forecasts: Forecasts, version: str | None) -> None:
-    """Writes a parquet file with one row a step: unique_id, t, y, point forecast and quantiles."""
+    """Writes a parquet file with one row per step: unique_id, t, y, point forecast and quantiles."""
     series, horizon = forecasts.point.shape
     first = np.array([len(y) for y in dataset.histories])
     columns = {

@@ -28,7 +28,7 @@ from fimjax.frames.calendars import (
 from fimjax.frames.columns import is_number
 
 Freq: TypeAlias = str | int | float | datetime.timedelta | offsets.BaseOffset
-"""A frequency as callers give it: an alias of pandas, such as "D" or "MS", or a number for times that are numbers."""
+"""A frequency as callers give it: a pandas alias, such as "D" or "MS", or a number for times that are numbers."""
 
 Step: TypeAlias = int | float | offsets.BaseOffset
 """A number if timestamps are numbers, an offset of pandas if they are dates."""
@@ -193,7 +193,7 @@ def infer_frequency(stamps: list[np.ndarray], freq: Freq | None = None, zone: Zo
 
     Args:
         stamps: one array for each series, as in a Panel, strictly increasing.
-        freq: an alias of pandas for dates, or a number for numbers; None to infer it. Timestamps need not be on its
+        freq: a pandas alias for dates, or a number for numbers; None to infer it. Timestamps need not be on its
             dates.
         zone: the time zone of the dates.
     """
@@ -232,7 +232,7 @@ def _parse_step(freq: Any, dtype: np.dtype) -> Step:
             raise InputError(f"freq={freq}: the times are whole numbers, so freq must be one")
         return int(freq) if dtype.kind == "i" else float(freq)
     if not isinstance(freq, str | offsets.BaseOffset | datetime.timedelta):
-        raise InputError(f"freq={freq!r}: the times are dates, so freq must be an alias of pandas, such as 'D' or 'MS'")
+        raise InputError(f"freq={freq!r}: the times are dates, so freq must be a pandas alias, such as 'D' or 'MS'")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about aliases that will change, such as 'd'

@@ -124,7 +124,7 @@ def read_frame(
     target_col: str = TARGET,
     row_name: Callable[[int], str] = lambda row: f"row {row}",
 ) -> tuple[FrameSchema, list[np.ndarray], list[np.ndarray]]:
-    """Reads a long frame with one row a point. Series may be interleaved; the rows of each must be sorted by time.
+    """Reads a long frame with one row per point. Series may be interleaved; the rows of each must be sorted by time.
 
     Args:
         df: a frame of pandas or polars.

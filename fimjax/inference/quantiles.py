@@ -45,6 +45,8 @@ def read_output_spec(level: Level, quantiles: Iterable[float] | float | None) ->
     for interval in _numbers("level", level):
         if not NEAREST <= interval / 100 <= 1 - NEAREST:
             raise InputError(f"level: {interval:.12g} is not between 0 and 100 (per cent)")
+        if interval < 1:
+            raise InputError(f"level: {interval:.12g} is a share; give per cent, such as {100 * interval:.12g}")
         suffixes += [f"lo-{_percent(interval)}", f"hi-{_percent(interval)}"]
         levels += [0.5 - interval / 200, 0.5 + interval / 200]
     for quantile in _numbers("quantiles", quantiles):

@@ -90,5 +90,5 @@ def param_shapes(model: nn.Module) -> Params:
 
 
 def count_params(params: Params) -> int:
-    """Numbers in a tree of parameters."""
+    """Number of parameters in a tree."""
     return sum(x.size for x in jax.tree.leaves(params))

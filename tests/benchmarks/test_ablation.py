@@ -17,7 +17,7 @@ def prior_of(variant):
 
 def test_each_variant_changes_its_family_and_nothing_else():
     whole = prior_of(Variant(FULL, ""))
-    assert dataclasses.asdict(whole) == ablation.WEIGHTS and all(ablation.WEIGHTS.values())
+    assert {name: x for name, x in dataclasses.asdict(whole).items() if x} == ablation.WEIGHTS
     for family in FAMILIES:
         without, alone = prior_of(Variant(family, "without")), prior_of(Variant(family, "alone"))
         for other in FAMILIES:

@@ -43,9 +43,9 @@ def give(monkeypatch, data):
 
 
 def test_a_file_without_ids_is_one_series_named_after_it(folder, model, capsys):
-    code, out, told = run(capsys, "forecast", "air.csv", "--h", 2)
+    code, out, notes = run(capsys, "forecast", "air.csv", "--h", 2)
     assert code == 0
-    assert told == ["fimjax: time = month, target = passengers, one series; frequency MS (12 to a season)"]
+    assert notes == ["fimjax: time = month, target = passengers, one series; frequency MS (12 to a season)"]
     assert out == "unique_id,month,FIM\nair,1950-01,112\nair,1950-02,112\n"
 
 
@@ -55,16 +55,16 @@ def test_quiet_says_nothing(folder, model, capsys):
 
 def test_standard_input_and_numbers_alone(folder, model, capsys, monkeypatch):
     give(monkeypatch, b"3\n1\n2\n")
-    code, out, told = run(capsys, "forecast", "-", "--h", 1, "--season-length", 2)
+    code, out, notes = run(capsys, "forecast", "-", "--h", 1, "--season-length", 2)
     assert (code, out) == (0, "unique_id,ds,FIM\nseries,3,2\n")
-    assert told == ["fimjax: time = 0, 1, 2, ..., target = y, one series; frequency 1 (2 to a season)"]
+    assert notes == ["fimjax: time = 0, 1, 2, ..., target = y, one series; frequency 1 (2 to a season)"]
 
 
 def test_wide_files_become_long(folder, model, capsys):
     (folder / "wide.csv").write_text("day,a,b\n2020-01-01,1,\n2020-01-02,2,5\n2020-01-03,,6\n2020-01-04,4,8\n")
-    code, out, told = run(capsys, "forecast", "wide.csv", "--h", 1)
+    code, out, notes = run(capsys, "forecast", "wide.csv", "--h", 1)
     assert out == "unique_id,day,FIM\na,2020-01-05,4\nb,2020-01-05,8\n"
-    assert told == ["fimjax: time = day, targets = a, b, 2 series; frequency D (7 to a season)"]
+    assert notes == ["fimjax: time = day, targets = a, b, 2 series; frequency D (7 to a season)"]
     ((_, read, _),) = model.calls
     np.testing.assert_array_equal(read.values, [[1, 2, np.nan, 4], [np.nan, 5, 6, 8]])
 
@@ -72,30 +72,30 @@ def test_wide_files_become_long(folder, model, capsys):
 def test_several_series_out_of_order_are_sorted_and_ids_stay_text(folder, model, capsys):
     rows = ["007,2020-01-02,2,x", "007,2020-01-01,1,x", "01,2020-01-01,5,x", "01,2020-01-02,6,x"]
     (folder / "long.csv").write_text("\n".join(["id,date,sales,note", *rows]))
-    code, out, told = run(capsys, "forecast", "long.csv", "--h", 1)
+    code, out, notes = run(capsys, "forecast", "long.csv", "--h", 1)
     assert out == "id,date,FIM\n007,2020-01-03,2\n01,2020-01-03,6\n"
-    assert told == [
+    assert notes == [
         "fimjax: the rows of the file are not sorted by time: they were sorted",
         "fimjax: id = id, time = date, target = sales, 2 series; frequency D (7 to a season); not used: note",
     ]
 
 
-def test_the_frequency_that_is_told_is_the_one_used(folder, model, capsys):
+def test_the_frequency_that_is_reported_is_the_one_used(folder, model, capsys):
     (folder / "days.csv").write_text("ds,y\n2020-01-01,1\n2020-01-03,2\n2020-01-05,3\n")
-    _, out, told = run(capsys, "forecast", "days.csv", "--h", 1)
-    assert "frequency 2D (no season)" in told[0] and out.endswith("days,2020-01-07,3\n")
-    _, out, told = run(capsys, "forecast", "days.csv", "--h", 1, "--freq", "D")
-    assert "frequency D (7 to a season)" in told[0] and out.endswith("days,2020-01-06,3\n")
+    _, out, notes = run(capsys, "forecast", "days.csv", "--h", 1)
+    assert "frequency 2D (no season)" in notes[0] and out.endswith("days,2020-01-07,3\n")
+    _, out, notes = run(capsys, "forecast", "days.csv", "--h", 1, "--freq", "D")
+    assert "frequency D (7 to a season)" in notes[0] and out.endswith("days,2020-01-06,3\n")
     (folder / "years.csv").write_text("year,y\n1949,1\n1950,2\n1951,3\n")
-    _, out, told = run(capsys, "forecast", "years.csv", "--h", 1)
-    assert "frequency YS-JAN (no season)" in told[0] and out.endswith("years,1952,3\n")
-    _, out, told = run(capsys, "forecast", "years.csv", "--h", 1, "--freq", "1")
-    assert "frequency 1 (no season)" in told[0] and out.endswith("years,1952,3\n")
+    _, out, notes = run(capsys, "forecast", "years.csv", "--h", 1)
+    assert "frequency YS-JAN (no season)" in notes[0] and out.endswith("years,1952,3\n")
+    _, out, notes = run(capsys, "forecast", "years.csv", "--h", 1, "--freq", "1")
+    assert "frequency 1 (no season)" in notes[0] and out.endswith("years,1952,3\n")
 
 
 def test_files_by_their_ending(folder, model, capsys):
-    code, out, told = run(capsys, "forecast", "air.csv", "--h", 2, "--output", "out.csv.gz")
-    assert (code, out, told[1]) == (0, "", "fimjax: wrote out.csv.gz")
+    code, out, notes = run(capsys, "forecast", "air.csv", "--h", 2, "--output", "out.csv.gz")
+    assert (code, out, notes[1]) == (0, "", "fimjax: wrote out.csv.gz")
     assert gzip.decompress((folder / "out.csv.gz").read_bytes()).startswith(b"unique_id,month,FIM\nair,1950-01,112")
     pd.DataFrame({"id": ["a"] * 3, "ds": pd.date_range("2020", periods=3), "y": [1, 2, 3]}).to_parquet("in.parquet")
     assert run(capsys, "forecast", "in.parquet", "--h", 2, "--output", "out.parquet")[0] == 0
@@ -106,8 +106,8 @@ def test_files_by_their_ending(folder, model, capsys):
 
 def test_pictures(folder, model, plots, capsys):
     asked = "forecast", "air.csv", "--h", 2, "--level", 80, 95, "--output", "out.csv", "--plot", "out.png"
-    code, _, told = run(capsys, *asked, "--max-plots", 3)
-    assert code == 0 and told[1] == "fimjax: wrote out.csv and out.png"
+    code, _, notes = run(capsys, *asked, "--max-plots", 3)
+    assert code == 0 and notes[1] == "fimjax: wrote out.csv and out.png"
     assert (folder / "out.png").read_text() == "png of 3"
     assert run(capsys, "anomalies", "air.csv", "--plot", "out.pdf", "--quiet")[0] == 0
     assert (folder / "out.pdf").read_text() == "pdf of 8"
@@ -118,8 +118,8 @@ def test_a_picture_that_fails_leaves_no_table(folder, model, monkeypatch, capsys
         raise OSError("the disk is full")
 
     monkeypatch.setattr(predict, "plot", fail)
-    code, out, told = run(capsys, "forecast", "air.csv", "--h", 2, "--output", "out.csv", "--plot", "out.png")
-    assert (code, out, told[1]) == (2, "", "fimjax forecast: the disk is full")
+    code, out, notes = run(capsys, "forecast", "air.csv", "--h", 2, "--output", "out.csv", "--plot", "out.png")
+    assert (code, out, notes[1]) == (2, "", "fimjax forecast: the disk is full")
     assert sorted(os.listdir(folder)) == ["air.csv"]
 
 
@@ -135,7 +135,7 @@ def test_a_picture_that_fails_leaves_no_table(folder, model, monkeypatch, capsys
         (["anomalies", "--level", 95, "--h", 3], "detect_anomalies", {"level": 95, "h": 3, "n_windows": None}),
     ],
 )
-def test_commands_ask_the_library(folder, model, capsys, arguments, method, settings):
+def test_commands_call_the_library(folder, model, capsys, arguments, method, settings):
     known = ["--freq", "MS", "--season-length", 6, "--nonnegative", "--bounds", -1, "none"]
     code, out, _ = run(capsys, arguments[0], "air.csv", *arguments[1:], *known)
     ((asked, read, given),) = model.calls
@@ -147,9 +147,9 @@ def test_commands_ask_the_library(folder, model, capsys, arguments, method, sett
         assert out.splitlines()[0].endswith("FIM,cutoff") and out.splitlines()[1].endswith(",1949-01")
 
 
-@pytest.mark.parametrize("told, calibrate", [(["--calibrate"], True), ([], False)])
-def test_intervals_are_calibrated_if_told(folder, model, capsys, told, calibrate):
-    assert run(capsys, "forecast", "air.csv", "--h", 2, "--level", 80, *told)[0] == 0
+@pytest.mark.parametrize("notes, calibrate", [(["--calibrate"], True), ([], False)])
+def test_intervals_are_calibrated_on_request(folder, model, capsys, notes, calibrate):
+    assert run(capsys, "forecast", "air.csv", "--h", 2, "--level", 80, *notes)[0] == 0
     ((_, read, given),) = model.calls
     assert given["calibrate"] is calibrate
     inspect.signature(Forecaster.forecast).bind(None, read, **given)
@@ -188,9 +188,9 @@ def test_mistakes_end_in_one_sentence_and_write_nothing(folder, model, capsys, a
     (folder / "whose.csv").write_text("id,ds,y\na,2020-01-01,1\na,2020-01-02,1\n,2020-01-03,3\n")
     before = sorted(os.listdir(folder))
     outputs = [] if "--output" in arguments else ["--output", "out.csv"]
-    code, out, told = run(capsys, "forecast", *outputs, *(["--h", 2] if "--h" not in arguments else []), *arguments)
+    code, out, notes = run(capsys, "forecast", *outputs, *(["--h", 2] if "--h" not in arguments else []), *arguments)
     assert (code, out) == (2, "")
-    assert message in told[-1] and told[-1].startswith("fimjax")
+    assert message in notes[-1] and notes[-1].startswith("fimjax")
     assert sorted(os.listdir(folder)) == before
 
 
@@ -200,15 +200,15 @@ def test_outputs_are_checked_before_anything_is_read(folder, monkeypatch, capsys
     assert run(capsys, "forecast", "air.csv", "--h", 2, "--output", output)[0] == 2
 
 
-def test_warnings_are_told_in_a_line(folder, model, monkeypatch, capsys):
+def test_warnings_are_reported_in_a_line(folder, model, monkeypatch, capsys):
     def warn(*_, **__):
         warnings.warn("series 'a' has\nno observation", stacklevel=1)
         warnings.warn("not for users", DeprecationWarning, stacklevel=1)
         return pd.DataFrame({"FIM": [1.0]})
 
     monkeypatch.setattr(model, "forecast", warn)
-    code, _, told = run(capsys, "forecast", "air.csv", "--h", 2, "--quiet")
-    assert (code, told) == (0, ["fimjax: warning: series 'a' has no observation"])
+    code, _, notes = run(capsys, "forecast", "air.csv", "--h", 2, "--quiet")
+    assert (code, notes) == (0, ["fimjax: warning: series 'a' has no observation"])
 
 
 def ending_with(error):
@@ -232,7 +232,7 @@ def test_readers_that_leave(folder, model, monkeypatch, capsys):
     sys.stdout.close()
 
 
-def test_progress_is_told_in_lines_where_there_is_no_terminal(monkeypatch, capsys):
+def test_progress_is_reported_in_lines_where_there_is_no_terminal(monkeypatch, capsys):
     monkeypatch.setattr(console, "BETWEEN_LINES", -1.0)
     with console.showing_progress(quiet=False) as advance:
         advance(1000, 2000)
@@ -258,8 +258,8 @@ def test_progress_is_a_bar_on_a_terminal_if_it_takes_long(monkeypatch, capsys):
 
 def test_a_saved_model_forecasts_the_example(saved, folder, capsys):
     asked = "forecast", air_passengers(), "--h", 3, "--level", 80, "--model", saved
-    code, out, told = run(capsys, *asked)
-    assert code == 0 and told == [
+    code, out, notes = run(capsys, *asked)
+    assert code == 0 and notes == [
         "fimjax: time = month, target = passengers, one series; frequency MS (12 to a season)"
     ]
     found = pd.read_csv(io.StringIO(out))
@@ -272,8 +272,8 @@ def test_a_saved_model_forecasts_the_example(saved, folder, capsys):
     [("fim-huge", "'fim-huge' is neither a folder nor a bundled model"), (".", "holds neither model.safetensors nor")],
 )
 def test_models_that_are_not_there(folder, capsys, source, message):
-    code, _, told = run(capsys, "forecast", "air.csv", "--h", 3, "--model", source)
-    assert code == 2 and told[-1].startswith("fimjax forecast: ") and message in told[-1]
+    code, _, notes = run(capsys, "forecast", "air.csv", "--h", 3, "--model", source)
+    assert code == 2 and notes[-1].startswith("fimjax forecast: ") and message in notes[-1]
 
 
 def test_bundled_models_are_listed(saved, tmp_path, monkeypatch, capsys):
@@ -295,8 +295,8 @@ def test_bundled_models_are_listed(saved, tmp_path, monkeypatch, capsys):
 def test_export(saved, folder, capsys):
     from fimjax.inference.export import load_exported
 
-    code, _, told = run(capsys, "export", "model.bin", "--h", 2, "--points", 40, "--model", saved)
-    assert code == 0 and told[0].startswith("fimjax: wrote model.bin (0.") and told[0].endswith("query times [b, 2]")
+    code, _, notes = run(capsys, "export", "model.bin", "--h", 2, "--points", 40, "--model", saved)
+    assert code == 0 and notes[0].startswith("fimjax: wrote model.bin (0.") and notes[0].endswith("query times [b, 2]")
     assert callable(load_exported(folder / "model.bin"))
 
 
@@ -315,8 +315,8 @@ def test_exports_that_cannot_be(folder, capsys, arguments, message):
     from fimjax.config import to_dict
 
     (folder / "local" / "config.json").write_text(json.dumps(to_dict(REPORT_LOCAL_RUN) | {"about": {}}))
-    code, _, told = run(capsys, "export", "--h", 2, *arguments)
-    assert code == 2 and told[-1].startswith("fimjax export: ") and message in told[-1]
+    code, _, notes = run(capsys, "export", "--h", 2, *arguments)
+    assert code == 2 and notes[-1].startswith("fimjax export: ") and message in notes[-1]
     assert not (folder / "model.bin").exists()
 
 

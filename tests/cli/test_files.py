@@ -120,7 +120,7 @@ def test_a_folder_that_is_read_only(tmp_path, monkeypatch):
     assert "cannot be written to" in refusal(check_table, tmp_path / "a.csv")
 
 
-def test_what_is_not_installed_is_told(tmp_path, without):
+def test_what_is_not_installed_is_reported(tmp_path, without):
     without("pyarrow")
     assert "pip install 'fimjax[parquet]'" in refusal(check_table, tmp_path / "a.parquet")
     (tmp_path / "b.parquet").write_bytes(b"")

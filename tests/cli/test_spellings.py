@@ -64,7 +64,7 @@ def test_names_in_the_first_line(text, has_names):
     assert (detect_dialect(text.encode())[1] is None) == has_names
 
 
-def test_decimal_commas_are_told(folder, model, capsys):
+def test_decimal_commas_are_reported(folder, model, capsys):
     (folder / "a.csv").write_text("date;y;note\n2020-01-01;1,5;2,5\n2020-01-02;2,5;3,5\n2020-01-03;3;4,5\n")
     told = run(capsys, "forecast", "a.csv", "--h", 1)[2]
     assert told[0].endswith("frequency D (7 to a season); decimal comma in y; not used: note")
@@ -88,7 +88,7 @@ def test_decimal_commas_are_told(folder, model, capsys):
         ("date,y\n01/02/20,1\n01/03/20,2\n", "give --date-format, such as %d/%m/%y or %m/%d/%y"),
     ],
 )
-def test_what_is_wrong_is_told_by_its_line(folder, model, capsys, text, message):
+def test_what_is_wrong_is_reported_by_its_line(folder, model, capsys, text, message):
     (folder / "a.csv").write_text(text)
     code, out, told = run(capsys, "forecast", "a.csv", "--h", 1)
     assert (code, out) == (2, "") and message in told[-1]
@@ -100,7 +100,7 @@ def test_blank_lines_are_counted(folder, model, capsys):
     assert "holds 'soon' in line 7, which does not read as a date" in told[-1]
 
 
-def test_numbers_are_told_as_they_are_written(folder, model, capsys):
+def test_numbers_are_reported_as_they_are_written(folder, model, capsys):
     (folder / "a.csv").write_text("number,date,y\n7,2020-01-01,1\n7,2020-01-01,1\n")
     told = run(capsys, "forecast", "a.csv", "--h", 1, "--id", "number")[2]
     assert "(series '7')" in told[-1]
@@ -146,7 +146,7 @@ def test_blanks_after_commas(folder, model, capsys):
     assert out == "store,date,FIM\n007,2020-01-04,3\n08,2020-01-04,3\n"
 
 
-def test_several_offsets_are_told(folder, model, capsys):
+def test_several_offsets_are_reported(folder, model, capsys):
     (folder / "a.csv").write_text(
         "ds,y\n2020-03-28T01:00+01:00,1\n2020-03-29T02:00+02:00,2\n2020-03-30T02:00+02:00,3\n"
     )

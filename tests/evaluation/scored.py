@@ -42,7 +42,7 @@ class Case:
         return pd.DataFrame({"unique_id": ids, "y": np.concatenate(self.histories)})
 
     def frame(self) -> pd.DataFrame:
-        """A row a step, with the columns that utilsforecast looks for."""
+        """A row per step, with the columns that utilsforecast looks for."""
         series, horizon = self.y.shape
         columns = {"unique_id": np.repeat(np.arange(series), horizon), "y": self.y.ravel()}
         columns |= {"model": self.point.ravel(), "naive": self.naive.ravel()}

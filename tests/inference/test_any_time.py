@@ -111,7 +111,7 @@ def test_times_that_cannot_be_are_refused(model, times, message):
         model.query(frame((9,)), times)
 
 
-def test_many_times_are_asked_in_pieces_and_answered_in_order(model, monkeypatch):
+def test_many_query_times_are_split_and_answered_in_order(model, monkeypatch):
     df, times = frame((30,)), np.linspace(-3, 40, 101)
     expected = model.query(df, times, level=80)
     monkeypatch.setattr(batching, "MAX_QUERIES", 16)

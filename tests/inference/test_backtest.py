@@ -69,7 +69,7 @@ def test_series_too_short_to_be_judged_are_named(model):
     assert set(answer["unique_id"]) == {"s0"}
 
 
-def test_a_window_with_nothing_but_gaps_before_it_is_told(model):
+def test_a_window_with_nothing_but_gaps_before_it_is_reported(model):
     df = frame((30,))
     df.loc[:26, "y"] = np.nan
     with pytest.warns(UserWarning, match="no observed value, so predictions are NaN: series 's0'") as caught:

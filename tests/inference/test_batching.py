@@ -71,7 +71,7 @@ def test_the_largest_numbers_do_not_overflow(params):
     assert np.isfinite(scaled.request.values).all() and np.isfinite(scaled.scale)
 
 
-def test_a_floor_is_told_in_the_units_of_the_values_unless_a_value_lies_below_it():
+def test_a_floor_is_reported_in_the_units_of_the_values_unless_a_value_lies_below_it():
     plain = replace(request(), values=np.array([20.0, 30.0, 40.0, 25.0] * 5))
     scaled = lambda floor: scale_request(replace(plain, floor=floor), 16).request.floor
     assert scaled(0.0) == pytest.approx(-3.0)  # 30 below the middle, 10 to each side

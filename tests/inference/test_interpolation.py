@@ -40,7 +40,7 @@ def test_windows_that_agree_are_left_as_they_are():
     np.testing.assert_allclose(out, np.stack([np.sin(queries), np.cos(queries)], axis=-1), atol=1e-9)
 
 
-def test_windows_that_disagree_are_joined_without_a_seam_and_the_slope_is_that_of_what_is_told():
+def test_windows_that_disagree_are_joined_without_a_seam_and_the_slope_is_that_of_what_is_reported():
     queries = np.linspace(0, 12, 4801)
     out = blended(queries, [(np.zeros_like, np.zeros_like), (lambda x: 1 + 0 * x, np.zeros_like)])
     assert out[0, 0] == 0 and out[-1, 0] == 1 and np.all(np.diff(out[:, 0]) >= -1e-12)

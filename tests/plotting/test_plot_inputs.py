@@ -39,7 +39,7 @@ def test_several_series_in_two_columns():
     assert plot(series("ab"), answers).get_supxlabel() == ""
 
 
-def test_the_series_asked_for_in_the_order_asked_for():
+def test_chosen_series_come_in_the_chosen_order():
     df = series("abcd")
     titles = lambda **options: [axis.get_title(loc="left") for axis in plot(df, forecast(df), **options).axes]
     assert titles(ids=["d", "b"]) == ["d", "b"]

@@ -233,7 +233,7 @@ def _write(info: DatasetInfo, source: Source, tsf: TsfFile, digest: str, folder:
 
 
 def read_manifest(folder: Path) -> list[dict]:
-    """Reads the manifest of a data folder, one entry a data set; empty if there is none."""
+    """Reads the manifest of a data folder, one entry per data set; empty if there is none."""
     path = folder / MANIFEST
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))

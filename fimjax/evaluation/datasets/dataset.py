@@ -71,7 +71,7 @@ def category_file(folder: Path, name: str) -> Path:
 
 
 def read_dataset(folder: Path, name: str) -> Dataset:
-    """Reads a data set from a data folder: one row a point, with unique_id, t, y and is_test."""
+    """Reads a data set from a data folder: one row per point, with unique_id, t, y and is_test."""
     info, path = dataset_info(name), series_file(folder, name)
     table = _read(path, name, COLUMNS)
     names = table["unique_id"].combine_chunks().dictionary_encode()

@@ -15,7 +15,7 @@ def relative_scores(metrics: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
     """sCRPS relative to the reference model's on the same data set.
 
     Returns:
-        Scores, with a row a data set and a column a model; the reference of each data set, "" for the best model.
+        Scores, with a row per data set and a column per model; the reference of each data set, "" for the best model.
     """
     scores = metrics.pivot(index="dataset", columns="model", values="scrps").astype(float)
     scores = scores.reindex(index=metrics["dataset"].unique(), columns=metrics["model"].unique())
@@ -42,7 +42,7 @@ def seconds_per_thousand(metrics: pd.DataFrame, datasets: pd.Index) -> pd.Series
 
 
 def mean_coverages(metrics: pd.DataFrame) -> pd.DataFrame:
-    """Mean coverage over data sets, weighted by series: a row a model, a column an interval."""
+    """Mean coverage over data sets, weighted by series: a row per model, a column per interval."""
     rows = {}
     for model, group in metrics.groupby("model", sort=False):
         found = group[[f"coverage_{interval}" for interval in INTERVALS]].to_numpy(float)

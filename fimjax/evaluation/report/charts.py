@@ -184,10 +184,10 @@ def _overlap(one: Bbox, other: Bbox) -> float:
 
 
 def draw_coverage(coverages: pd.DataFrame, styles: dict[str, LineStyle], bold: str | None, difference: bool) -> str:
-    """Draws one line a model: coverage of its intervals, or coverage minus the nominal level.
+    """Draws one line per model: coverage of its intervals, or coverage minus the nominal level.
 
     Args:
-        coverages: from 0 to 1; a row a model, a column an interval's nominal per cent.
+        coverages: from 0 to 1; a row per model, a column per interval's nominal per cent.
         bold: the model with the thicker line.
     """
     figure, axis = _new_axes(HALF)
@@ -212,7 +212,7 @@ def _draw_line(axis: Axes, x: np.ndarray, y: np.ndarray, style: LineStyle, bold:
 
 
 def draw_step_errors(errors: dict[str, np.ndarray], styles: dict[str, LineStyle], bold: str | None) -> str:
-    """Draws one line a model: its error [h] at each step of the horizon."""
+    """Draws one line per model: its error [h] at each step of the horizon."""
     figure, axis = _new_axes(SMALL, font=8.5)
     for model, error in errors.items():
         _draw_line(axis, np.arange(1, len(error) + 1), error, styles[model], model == bold, markers=len(error) == 1)

@@ -1,4 +1,4 @@
-"""Compares the models of a run with published scores, one row a measure."""
+"""Compares the models of a run with published scores, one row per measure."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ def compare_with_published(metrics: pd.DataFrame) -> pd.DataFrame:
     there. Cells are text; a model that was trained on one of the data sets carries a flag.
 
     Returns:
-        One row a measure, one column a model.
+        One row per measure, one column per model.
     """
     ours = metrics[~metrics["model"].isin([*SINGLE, *COMBINED])]
     if ours.empty:

@@ -58,7 +58,7 @@ def write_report(
     """Writes the report atomically.
 
     Args:
-        metrics: one row a data set and model; both are shown in order of first appearance.
+        metrics: one row per data set and model; both are shown in order of first appearance.
         all_forecasts: forecasts for the charts that need them.
         tables: title, note on how to read it, and cells. Floats are shown with three decimals, NaN as a dash.
         path: of the HTML file.

@@ -18,7 +18,7 @@ PAPER = "paper: "
 
 
 def wide(metrics: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Pivots one metric: a row a data set, a column a model, in order of appearance."""
+    """Pivots one metric: a row per data set, a column per model, in order of appearance."""
     table = metrics.pivot(index="dataset", columns="model", values=column)
     return table.loc[metrics["dataset"].unique(), metrics["model"].unique()]
 
@@ -88,7 +88,7 @@ def mase_table(metrics: pd.DataFrame) -> pd.DataFrame:
 
 
 def summary(metrics: pd.DataFrame, resampled: Resampled | None = None) -> pd.DataFrame:
-    """One row a model: averages, ratios, wins, coverage and time over the data sets that all models have.
+    """One row per model: averages, ratios, wins, coverage and time over the data sets that all models have.
 
     Averages are weighted by series. Ratios to SeasonalNaive and SiCoUM are geometric means, if these are in the run.
 

@@ -1,4 +1,4 @@
-"""What the model is told about a series: its season, sometimes hidden or wrong, and a lower bound, sometimes hidden."""
+"""The season and the lower bound that the model receives; either may be hidden, and the season may be wrong."""
 
 import jax
 import jax.numpy as jnp
