@@ -46,8 +46,8 @@ class Forecaster:
 
     All methods take a long frame of pandas or polars with a column of ids, one of times (dates or numbers, increasing
     in each series) and one of values; or values [T] or [B, T], a list of such, or tuples (t, y) or (t, y, mask).
-    Missing values need no preparation: leave them NaN or null, or drop the row. Answers are frames of the same library
-    (of pandas for arrays), with the median in a column of the model's name. The methods share these arguments:
+    Missing values need no preparation: leave them NaN or null, or drop the row. Predictions are frames of the same
+    library (of pandas for arrays), with the median in a column of the model's name. The methods share these arguments:
 
     Args:
         freq: the time between two points: a pandas alias for dates, or a number; inferred if it is not given.

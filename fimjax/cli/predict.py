@@ -45,8 +45,8 @@ def predict_file(arguments: argparse.Namespace) -> None:
         counted = "windows" if arguments.command in ("backtest", "anomalies") else "series"
         with showing_progress(arguments.quiet, counted) as progress:
             model.progress = progress
-            answers = predict(model, series, arguments)
-        write(answers, series, arguments, output, figure)
+            predictions = predict(model, series, arguments)
+        write(predictions, series, arguments, output, figure)
     except InputError as error:
         raise CommandError(str(error)) from error
 
@@ -103,14 +103,18 @@ def predict(model: "Forecaster", series: FileSeries, arguments: argparse.Namespa
 
 
 def write(
-    answers: pd.DataFrame, series: FileSeries, arguments: argparse.Namespace, output: Path | None, figure: Path | None
+    predictions: pd.DataFrame,
+    series: FileSeries,
+    arguments: argparse.Namespace,
+    output: Path | None,
+    figure: Path | None,
 ) -> None:
     """Writes the table and the figure; both files appear only when both are complete."""
     schema = series.panel.schema
-    spelled, exact = series.spell(answers), (schema.id_col, schema.time_col, schema.target_col, CUTOFF)
+    spelled, exact = series.spell(predictions), (schema.id_col, schema.time_col, schema.target_col, CUTOFF)
     with contextlib.ExitStack() as files:
         if figure is not None:
-            drawn = plot(series.panel, answers, max_ids=arguments.max_plots)
+            drawn = plot(series.panel, predictions, max_ids=arguments.max_plots)
             drawn.savefig(files.enter_context(replacing(figure)), format=figure.suffix[1:].lower())
         if output is not None:
             write_table(spelled, output, files.enter_context(replacing(output)), exact)

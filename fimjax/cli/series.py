@@ -24,12 +24,12 @@ class FileSeries:
     was_sorted: bool
     """Whether rows had to be sorted by time."""
 
-    def spell(self, answers: pd.DataFrame) -> pd.DataFrame:
-        """Answers with times in the spelling of the file, unless that would lose something."""
-        columns = [column for column in (self.panel.schema.time_col, CUTOFF) if column in answers]
-        if not all(self.times.can_spell(answers[column]) for column in columns):
-            return answers
-        return answers.assign(**{column: self.times.spell(answers[column]) for column in columns})
+    def spell(self, predictions: pd.DataFrame) -> pd.DataFrame:
+        """Predictions with times in the spelling of the file, unless that would lose something."""
+        columns = [column for column in (self.panel.schema.time_col, CUTOFF) if column in predictions]
+        if not all(self.times.can_spell(predictions[column]) for column in columns):
+            return predictions
+        return predictions.assign(**{column: self.times.spell(predictions[column]) for column in columns})
 
 
 def read_series(

@@ -137,7 +137,7 @@ def read_times(
 
     Args:
         column: dates, text or numbers, none missing.
-        date_format: how dates are spelled, as a format of strptime; answers are written in the same format.
+        date_format: how dates are spelled, as a format of strptime; predictions are written in the same format.
         keep_numbers: whether numbers such as 1949 or 19490131 stay numbers.
         place: the name of a row in messages.
     """

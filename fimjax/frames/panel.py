@@ -34,7 +34,7 @@ class Panel:
     """B series as a caller gave them. All methods of the forecaster and the plots work on this one record."""
 
     schema: Schema
-    """Ids, names of columns, and how to build answers."""
+    """Ids, names of columns, and how to build predictions."""
     stamps: list[np.ndarray]  # B arrays of int64, float64 or datetime64[ns] (UTC), strictly increasing
     values: list[np.ndarray]  # B arrays of float64, NaN = missing
     freq: Freq | None = None
@@ -76,7 +76,7 @@ class Panel:
         return season
 
     def with_float_times(self) -> "Panel":
-        """The same panel, with answers at times that need not be whole numbers."""
+        """The same panel, with predictions at times that need not be whole numbers."""
         return dataclasses.replace(self, schema=self.schema.with_floats())
 
     def positions(self) -> list[np.ndarray]:

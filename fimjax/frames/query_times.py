@@ -13,7 +13,7 @@ from fimjax.frames.tables import read_times
 
 
 def read_query_times(times: Any, panel: Panel) -> tuple[list[np.ndarray], np.ndarray]:
-    """The query times of each series, and the order of the rows of the answer.
+    """The query times of each series, and the order of the rows of the result.
 
     Args:
         times: a frame with the columns of ids and times; or times for all series alike: numbers, dates, or text that
@@ -21,7 +21,7 @@ def read_query_times(times: Any, panel: Panel) -> tuple[list[np.ndarray], np.nda
         panel: the series.
 
     Returns:
-        Timestamps [Q] of each series, and an order [rows]: row i of the answer is prediction order[i], with predictions
+        Timestamps [Q] of each series, and an order [rows]: row i of the result is prediction order[i], with predictions
         concatenated series by series. Rows are in the order of the frame, or of the times in each series.
     """
     ids = panel.ids

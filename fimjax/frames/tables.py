@@ -21,7 +21,7 @@ CUTOFF = "cutoff"
 
 @dataclass(frozen=True, eq=False)
 class FrameSchema:
-    """Library, column names and types of a frame, to build answers of the same kind."""
+    """Library, column names and types of a frame, to build predictions of the same kind."""
 
     id_col: str
     time_col: str
@@ -94,7 +94,7 @@ class FrameSchema:
 
 @dataclass(frozen=True, eq=False)
 class ArraySchema:
-    """Series that came as arrays: their ids are 0, 1, 2, ..., and answers are frames of pandas."""
+    """Series that came as arrays: their ids are 0, 1, 2, ..., and predictions are frames of pandas."""
 
     ids: np.ndarray = field(repr=False)  # [B], objects
     id_col: str = ID

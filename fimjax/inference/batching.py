@@ -113,7 +113,7 @@ def _predict_chunk(function: PredictFunction, network: Network, chunk: list[Seri
     by_shape = defaultdict(list)
     for i, series in enumerate(scaled):
         by_shape[series.shape].append(i)
-    answers: list[np.ndarray] = [np.empty(0)] * len(chunk)
+    predictions: list[np.ndarray] = [np.empty(0)] * len(chunk)
     for (points, queries, slots), members in by_shape.items():
         for first in range(0, len(members), BATCHES[-1]):
             batch = members[first : first + BATCHES[-1]]
@@ -121,8 +121,8 @@ def _predict_chunk(function: PredictFunction, network: Network, chunk: list[Seri
             arrays = _pad([scaled[i].request for i in batch], size, points, queries)
             out = np.asarray(run(config.with_slots(slots), network.params, *arrays), np.float64)
             for row, i in enumerate(batch):
-                answers[i] = _restore(out[row, : len(chunk[i].query_times)], scaled[i], network.outputs)
-    return answers
+                predictions[i] = _restore(out[row, : len(chunk[i].query_times)], scaled[i], network.outputs)
+    return predictions
 
 
 def scale_request(request: SeriesRequest, slots: int) -> Scaled:

@@ -109,7 +109,7 @@ def read_call(
 
     Args:
         name: column of the point forecast.
-        extra_columns: columns of the answer besides ids, times and predictions; no name may occur twice.
+        extra_columns: columns of the result besides ids, times and predictions; no name may occur twice.
     """
     given = {**DEFAULTS, **options}
     spec = read_output_spec(given["level"], given["quantiles"])
@@ -121,5 +121,5 @@ def read_call(
     columns += [f"{name}-{suffix}" for suffix in spec.suffixes]
     for column in columns:
         if columns.count(column) > 1:
-            raise InputError(f"the answer would have two columns {column!r}: rename the one in the frame")
+            raise InputError(f"the result would have two columns {column!r}: rename the one in the frame")
     return Call(panel, spec, bounds)

@@ -1,4 +1,4 @@
-"""From the requests of a call to the columns of its answer: predictions, backtests, calibration."""
+"""From the requests of a call to the columns of its result: predictions, backtests, calibration."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

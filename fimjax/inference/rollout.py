@@ -60,7 +60,7 @@ def roll_out(predict: Predict, requests: list[SeriesRequest], median: int, outpu
     windows = {i: _Window(request, request.window_steps or 1) for i, request in enumerate(requests)}
     if not any(window.continues(requests[i].query_times) for i, window in windows.items()):
         return predict(requests)
-    answers = [np.empty(0)] * len(requests)
+    predictions = [np.empty(0)] * len(requests)
     while windows:
         sent = []
         for i, window in windows.items():
@@ -73,13 +73,13 @@ def roll_out(predict: Predict, requests: list[SeriesRequest], median: int, outpu
         for (i, window), wanted, out in zip(current.items(), sent, predict(sent)):
             out[:, :outputs] = _widen(out[:, :outputs], median, window.spread)
             if window.passed == 0:
-                answers[i] = np.full((len(requests[i].query_times), out.shape[1]), np.nan)
+                predictions[i] = np.full((len(requests[i].query_times), out.shape[1]), np.nan)
             here = window.contains(requests[i].query_times)
             count = int(here.sum())
-            answers[i][here] = out[:count]
+            predictions[i][here] = out[:count]
             if count < len(wanted.query_times):
                 windows[i] = _next_window(window, out[count:, :outputs], median)
-    return answers
+    return predictions
 
 
 def _next_window(window: _Window, grid_quantiles: np.ndarray, median: int) -> _Window:

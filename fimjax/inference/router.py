@@ -51,14 +51,14 @@ def predict_at(networks: Sequence[Network], requests: list[SeriesRequest]) -> li
     Raises:
         InputError: for query times between observations, if no network interpolates.
     """
-    answers = [np.empty((len(request.query_times), networks[0].columns)) for request in requests]
+    predictions = [np.empty((len(request.query_times), networks[0].columns)) for request in requests]
     for select, predict in ((_between, _interpolate), (_after, _forecast), (_before, _backcast)):
         chosen = [np.flatnonzero(select(request)) for request in requests]
         wanted = [i for i, places in enumerate(chosen) if len(places)]
         parts = [replace(requests[i], query_times=requests[i].query_times[chosen[i]]) for i in wanted]
         for i, out in zip(wanted, predict(networks, parts) if parts else []):
-            answers[i][chosen[i]] = out
-    return answers
+            predictions[i][chosen[i]] = out
+    return predictions
 
 
 def _between(request: SeriesRequest) -> np.ndarray:
@@ -75,8 +75,8 @@ def _before(request: SeriesRequest) -> np.ndarray:
 
 def _forecast(networks: Sequence[Network], requests: list[SeriesRequest]) -> list[np.ndarray]:
     """The mean of the networks' forecasts."""
-    answers = [_forecast_with(network, requests) for network in networks]
-    return answers[0] if len(answers) == 1 else [np.mean(parts, axis=0) for parts in zip(*answers)]
+    predictions = [_forecast_with(network, requests) for network in networks]
+    return predictions[0] if len(predictions) == 1 else [np.mean(parts, axis=0) for parts in zip(*predictions)]
 
 
 def _forecast_with(network: Network, requests: list[SeriesRequest]) -> list[np.ndarray]:
@@ -135,10 +135,10 @@ def _interpolate(networks: Sequence[Network], requests: list[SeriesRequest]) -> 
     cuts = [cut_windows(request.times, request.query_times, slots) for request in requests]
     parts = (cut.request(request) for request, windows in zip(requests, cuts) for cut in windows)
     found = predict_batched(interpolate_window, network, parts)
-    answers = []
+    predictions = []
     for request, windows in zip(requests, cuts):
         blend = Blend(request.query_times, network.outputs, network.slopes)
         for cut in windows:
             blend.add(cut, next(found))
-        answers.append(blend.result())
-    return answers
+        predictions.append(blend.result())
+    return predictions

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import Formatter, FuncFormatter, MaxNLocator
 
 from fimjax.frames.calendars import Zone
-from fimjax.plotting.answers import ModelColumns
+from fimjax.plotting.predictions import ModelColumns
 from fimjax.plotting.series_plot import SeriesPlot
 
 INK, FAINT, RULE, GAP, ALARM = "#1f2328", "#6e7781", "#e4e8ec", "#eceff2", "#c8102e"

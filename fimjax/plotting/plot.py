@@ -10,7 +10,7 @@ from fimjax.errors import InputError
 from fimjax.frames.columns import check_count
 from fimjax.frames.panel import read_panel
 from fimjax.frames.tables import CUTOFF, ID, TARGET, TIME
-from fimjax.plotting.answers import ModelColumns, find_models, open_answers, per_cent, read_windows
+from fimjax.plotting.predictions import ModelColumns, find_models, open_predictions, per_cent, read_windows
 from fimjax.plotting.series_plot import SeriesPlot
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def plot(
     df: Any,
-    answers: Any = None,
+    predictions: Any = None,
     *,
     ids: Iterable[Any] | None = None,
     max_ids: int = 8,
@@ -38,7 +38,7 @@ def plot(
 
     Args:
         df: the series as the forecaster takes them: a long frame of pandas or polars, or arrays.
-        answers: the frame that a method of the forecaster returned; None to draw the series alone.
+        predictions: the frame that a method of the forecaster returned; None to draw the series alone.
         ids: the series to draw; by default the first `max_ids` that have predictions.
         max_ids: most series to draw if `ids` is not given.
         level: the intervals to draw, in per cent; by default all in the frame.
@@ -63,10 +63,10 @@ def plot(
     schema = panel.schema
     rows = {id: i for i, id in enumerate(panel.ids)}
 
-    if answers is None:
+    if predictions is None:
         shown, drawn, windows, may_interpolate = _choose_series(rows, rows, ids, max_ids), [], {}, False
     else:
-        frame = open_answers(answers, schema.id_col, schema.time_col)
+        frame = open_predictions(predictions, schema.id_col, schema.time_col)
         found = find_models(frame, (schema.id_col, schema.time_col, schema.target_col, CUTOFF))
         drawn = _choose_models(found, models, level)
         has_anomalies = any(model.anomaly for model in drawn)
@@ -101,7 +101,7 @@ def _choose_series(there: dict[Any, int], answered: Iterable[Any], ids: Any, max
     """
     common = set(answered) & set(there)
     if not common:
-        raise InputError(f"answers: they have none of the series of df, such as {next(iter(there))!r}")
+        raise InputError(f"predictions: they have none of the series of df, such as {next(iter(there))!r}")
     if ids is None:
         return dict.fromkeys([id for id in there if id in common][:max_ids])
     is_one = isinstance(ids, str) or not isinstance(ids, Iterable) or (isinstance(ids, tuple) and ids in list(there))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from fimjax.plotting.answers import ModelColumns, PredictedWindow
+from fimjax.plotting.predictions import ModelColumns, PredictedWindow
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Series and answers to draw, and what a figure shows of them."""
+"""Series and predictions to draw, and what a figure shows of them."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ def series(ids=("a",), n=N, start="2020-01-31", freq="ME"):
 
 
 def with_levels(df, model="FIM", levels=(80, 95), shift=0.0):
-    """Adds a model's answers at the rows of a frame."""
+    """Adds a model's predictions at the rows of a frame."""
     point = np.arange(len(df)) + shift
     bounds = {}
     for level in levels:

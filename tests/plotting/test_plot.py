@@ -30,13 +30,13 @@ from tests.plotting.drawn import (
 
 def test_a_forecast_is_a_line_with_nested_intervals():
     df = series()
-    answers = forecast(df)
-    figure = plot(df, answers)
+    predictions = forecast(df)
+    figure = plot(df, predictions)
     (axis,) = figure.axes
     assert axis.get_title(loc="left") == "a"
     np.testing.assert_array_equal(line(axis, "observed"), [date2num(df["ds"]), df["y"]])
-    np.testing.assert_array_equal(line(axis, "FIM"), [date2num(answers["ds"]), answers["FIM"]])
-    first, last = date2num(answers["ds"].iloc[[0, -1]])
+    np.testing.assert_array_equal(line(axis, "FIM"), [date2num(predictions["ds"]), predictions["FIM"]])
+    first, last = date2num(predictions["ds"].iloc[[0, -1]])
     assert bands(axis) == [("95 % interval", first, -2, last, 7), ("80 % interval", first, -1, last, 6)]
     assert legend(figure) == ["observed", "FIM", "80 % interval", "95 % interval"]
     figure.draw_without_rendering()
@@ -51,14 +51,14 @@ def test_wider_intervals_are_paler():
 def test_quantiles_are_paired_about_the_median():
     df = series()
     quantiles = {2.5: -3.0, 10: -2.0, 50: 0.0, 90: 2.0, 97.5: 3.0, 99: 4.0}
-    answers = forecast(df, levels=())
-    answers = answers.assign(**{f"FIM-q-{q:g}": answers["FIM"] + shift for q, shift in quantiles.items()})
-    (axis,) = plot(df, answers).axes
+    predictions = forecast(df, levels=())
+    predictions = predictions.assign(**{f"FIM-q-{q:g}": predictions["FIM"] + shift for q, shift in quantiles.items()})
+    (axis,) = plot(df, predictions).axes
     assert [(label, low) for label, _, low, *_ in bands(axis)] == [("95 % interval", -3), ("80 % interval", -2)]
-    np.testing.assert_array_equal(line(axis, "FIM-q-99")[1], answers["FIM-q-99"])
+    np.testing.assert_array_equal(line(axis, "FIM-q-99")[1], predictions["FIM-q-99"])
     assert len(axis.lines) == 3
-    (axis,) = plot(df, answers.drop(columns="FIM")).axes  # the median is as good
-    np.testing.assert_array_equal(line(axis, "FIM")[1], answers["FIM-q-50"])
+    (axis,) = plot(df, predictions.drop(columns="FIM")).axes  # the median is as good
+    np.testing.assert_array_equal(line(axis, "FIM")[1], predictions["FIM-q-50"])
 
 
 @pytest.mark.parametrize(
@@ -71,20 +71,20 @@ def test_quantiles_are_paired_about_the_median():
 )
 def test_quantiles_far_from_the_median(low, high):
     df = series()
-    answers = forecast(df, levels=(95,))
+    predictions = forecast(df, levels=(95,))
     shifts = {low: -5.0, high: 5.0, "q-0.001": -4.0, "q-99.999": 4.0}
-    answers = answers.assign(**{f"FIM-{name}": answers["FIM"] + shift for name, shift in shifts.items()})
-    (axis,) = plot(df, answers).axes
+    predictions = predictions.assign(**{f"FIM-{name}": predictions["FIM"] + shift for name, shift in shifts.items()})
+    (axis,) = plot(df, predictions).axes
     labels = ["99.9999998 % interval", "99.998 % interval", "95 % interval"]
     assert [(label, least) for label, _, least, *_ in bands(axis)] == list(zip(labels, [-5, -4, -2]))
-    (axis,) = plot(df, answers, level=99.9999998).axes
+    (axis,) = plot(df, predictions, level=99.9999998).axes
     assert [label for label, *_ in bands(axis)] == labels[:1]
 
 
 def test_intervals_of_endless_decimals():
     df = series()
-    answers = forecast(df, levels=(80,)).rename(columns=lambda name: name.replace("-80", "-66.6666666667"))
-    (axis,) = plot(df, answers, level=200 / 3).axes
+    predictions = forecast(df, levels=(80,)).rename(columns=lambda name: name.replace("-80", "-66.6666666667"))
+    (axis,) = plot(df, predictions, level=200 / 3).axes
     assert [label for label, *_ in bands(axis)] == ["66.6666666667 % interval"]
 
 
@@ -99,10 +99,10 @@ def test_some_intervals_of_those_there_are():
 
 def test_infinite_bounds_are_left_out():
     df = series()
-    answers = forecast(df, levels=(80,))
-    answers.loc[4:, "FIM-hi-80"] = np.inf
-    ((_, _, low, last, high),) = bands(plot(df, answers).axes[0])
-    assert (low, last, high) == (-1, date2num(answers["ds"][3]), 4)
+    predictions = forecast(df, levels=(80,))
+    predictions.loc[4:, "FIM-hi-80"] = np.inf
+    ((_, _, low, last, high),) = bands(plot(df, predictions).axes[0])
+    assert (low, last, high) == (-1, date2num(predictions["ds"][3]), 4)
 
 
 def test_one_step_ahead_is_seen():
@@ -139,9 +139,9 @@ def test_a_backtest_has_a_window_after_each_cut_off():
 def test_an_interpolation_has_dots_and_shaded_gaps():
     full = series()
     missing = [0, 1, 5, 10, 11, 12, 38, 39]
-    answers = with_levels(full.assign(y=full["y"].mask(full.index.isin(missing))), levels=(95,))
-    for df in (answers[["unique_id", "ds", "y"]], full.drop(index=missing)):  # missing as NaN, or without a row
-        figure = plot(df, answers)
+    predictions = with_levels(full.assign(y=full["y"].mask(full.index.isin(missing))), levels=(95,))
+    for df in (predictions[["unique_id", "ds", "y"]], full.drop(index=missing)):  # missing as NaN, or without a row
+        figure = plot(df, predictions)
         (axis,) = figure.axes
         (dots,) = lines(axis, "observed")
         assert dots.get_linestyle() == "None" and dots.get_marker() == "."
@@ -155,17 +155,17 @@ def test_an_interpolation_has_dots_and_shaded_gaps():
 def test_a_curve_between_observations_has_no_gaps():
     t = np.arange(0, 10, 0.25)
     y = np.where(t % 1 == 0, t, np.nan)
-    answers = pd.DataFrame({"unique_id": 0, "ds": t, "y": y, "FIM": t})
-    (axis,) = plot((np.arange(10.0), np.arange(10.0)), answers).axes
+    predictions = pd.DataFrame({"unique_id": 0, "ds": t, "y": y, "FIM": t})
+    (axis,) = plot((np.arange(10.0), np.arange(10.0)), predictions).axes
     assert not spans(axis)
 
 
 def test_values_of_a_test_go_on_with_the_history():
     df = series()
-    answers = forecast(df).assign(y=7.0)
-    (axis,) = plot(df, answers).axes
+    predictions = forecast(df).assign(y=7.0)
+    (axis,) = plot(df, predictions).axes
     stamps, values = line(axis, "observed")
-    np.testing.assert_array_equal(stamps, date2num(pd.concat([df["ds"], answers["ds"]])))
+    np.testing.assert_array_equal(stamps, date2num(pd.concat([df["ds"], predictions["ds"]])))
     np.testing.assert_array_equal(values[N:], 7)
 
 
@@ -176,11 +176,11 @@ def test_exactly_the_anomalies_are_marked(kind, has_values):
     flags = np.zeros(2 * N, bool)
     flags[[3, 17, N + 30]] = True
     # Each was judged by a forecast of a few steps, but they are drawn as one.
-    answers = with_levels(df, levels=(95,)).assign(**{"FIM-anomaly": flags}, cutoff=df["ds"].shift(1))
-    answers = answers if has_values else answers.drop(columns="y")
+    predictions = with_levels(df, levels=(95,)).assign(**{"FIM-anomaly": flags}, cutoff=df["ds"].shift(1))
+    predictions = predictions if has_values else predictions.drop(columns="y")
     if kind == "objects":
-        answers["FIM-anomaly"] = np.where(np.arange(2 * N) == 5, None, flags)
-    figure = plot(df, polars.from_pandas(answers) if kind == "polars" else answers)
+        predictions["FIM-anomaly"] = np.where(np.arange(2 * N) == 5, None, flags)
+    figure = plot(df, polars.from_pandas(predictions) if kind == "polars" else predictions)
     a, b = figure.axes
     x = date2num(df["ds"])
     np.testing.assert_array_equal(line(a, "anomaly"), [x[[3, 17]], [3, 17]])
@@ -193,8 +193,8 @@ def test_exactly_the_anomalies_are_marked(kind, has_values):
 
 
 def test_answers_at_any_time_and_in_any_order():
-    answers = pd.DataFrame({"unique_id": 0, "ds": [11.5, 2.5, -1.0], "FIM": [3.0, 2.0, 1.0]})
-    (axis,) = plot([1.0, 2.0, 4.0] * 4, answers).axes
+    predictions = pd.DataFrame({"unique_id": 0, "ds": [11.5, 2.5, -1.0], "FIM": [3.0, 2.0, 1.0]})
+    (axis,) = plot([1.0, 2.0, 4.0] * 4, predictions).axes
     np.testing.assert_array_equal(line(axis, "FIM"), [[-1, 2.5, 11.5], [1, 2, 3]])
     low, high = axis.get_xlim()
     assert low < -1 and high > 11.5
@@ -202,15 +202,15 @@ def test_answers_at_any_time_and_in_any_order():
 
 def test_several_models():
     df = series()
-    answers = with_levels(forecast(df), model="AutoETS", levels=(80,), shift=5).assign(remark="text")
-    figure = plot(df, answers)
+    predictions = with_levels(forecast(df), model="AutoETS", levels=(80,), shift=5).assign(remark="text")
+    figure = plot(df, predictions)
     (axis,) = figure.axes
     assert legend(figure) == ["observed", "FIM", "FIM 80 %", "FIM 95 %", "AutoETS", "AutoETS 80 %"]
     assert lines(axis, "FIM")[0].get_color() != lines(axis, "AutoETS")[0].get_color()
     assert len(bands(axis)) == 3
-    assert legend(plot(df, answers, models="AutoETS")) == ["observed", "AutoETS", "80 % interval"]
+    assert legend(plot(df, predictions, models="AutoETS")) == ["observed", "AutoETS", "80 % interval"]
     with pytest.raises(InputError, match="^models: there are no predictions of 'ETS', only of 'FIM', 'AutoETS'$"):
-        plot(df, answers, models=["ETS"])
+        plot(df, predictions, models=["ETS"])
 
 
 def test_the_end_of_the_history():

@@ -26,8 +26,8 @@ from tests.plotting.drawn import (
 
 def test_several_series_in_two_columns():
     df = series("abcdefghijk")
-    answers = forecast(df)
-    figure = plot(df, answers, max_ids=5)
+    predictions = forecast(df)
+    figure = plot(df, predictions, max_ids=5)
     assert [axis.get_title(loc="left") for axis in figure.axes] == list("abcde")
     assert figure.axes[0].get_gridspec().get_geometry() == (3, 2)
     assert figure.get_supxlabel() == "5 of 11 series"
@@ -35,8 +35,8 @@ def test_several_series_in_two_columns():
         np.testing.assert_array_equal(line(axis, "observed")[1], np.arange(N) + 100 * i)
         np.testing.assert_array_equal(line(axis, "FIM")[1], np.arange(H) + H * i)
     assert len(legend(figure)) == 4
-    assert len(plot(df, answers).axes) == 8
-    assert plot(series("ab"), answers).get_supxlabel() == ""
+    assert len(plot(df, predictions).axes) == 8
+    assert plot(series("ab"), predictions).get_supxlabel() == ""
 
 
 def test_chosen_series_come_in_the_chosen_order():
@@ -49,8 +49,8 @@ def test_chosen_series_come_in_the_chosen_order():
 
 def test_ids_that_spell_alike_are_not_the_same():
     df = series([1, "1", "1 (str)"])
-    answers = forecast(df, levels=())
-    for found in (answers, answers.assign(cutoff=pd.Timestamp("2023-04-30"))):
+    predictions = forecast(df, levels=())
+    for found in (predictions, predictions.assign(cutoff=pd.Timestamp("2023-04-30"))):
         figure = plot(df, found)
         assert [axis.get_title(loc="left") for axis in figure.axes] == ["series 1", "1", "1 (str)"]
         for i, axis in enumerate(figure.axes):
@@ -71,7 +71,7 @@ def test_lazy_frames_are_to_be_collected():
     df = polars.from_pandas(series())
     with pytest.raises(InputError, match="^the input is a LazyFrame: call collect\\(\\) first$"):
         plot(df.lazy())
-    with pytest.raises(InputError, match="^answers: this LazyFrame must be collected: call collect\\(\\) first$"):
+    with pytest.raises(InputError, match="^predictions: this LazyFrame must be collected: call collect\\(\\) first$"):
         plot(df, df.lazy())
 
 
@@ -83,9 +83,9 @@ def test_a_series_with_an_index_needs_no_frame():
 
 def test_series_that_have_answers_come_first():
     df = series("abcd")
-    answers = forecast(df).query("unique_id in ('b', 'd')")
-    assert [axis.get_title(loc="left") for axis in plot(df, answers).axes] == ["b", "d"]
-    (axis,) = plot(df, answers, ids=["a"]).axes
+    predictions = forecast(df).query("unique_id in ('b', 'd')")
+    assert [axis.get_title(loc="left") for axis in plot(df, predictions).axes] == ["b", "d"]
+    (axis,) = plot(df, predictions, ids=["a"]).axes
     assert len(axis.lines) == 1
 
 
@@ -108,20 +108,20 @@ def test_polars_keeps_its_clocks():
 def test_frames_of_either_library_may_meet(id_type):
     ids = [4, 7]
     df = series(ids)
-    answers = forecast(df)
+    predictions = forecast(df)
     if id_type != polars.Int64:
-        df, answers = (x.astype({"unique_id": str}) for x in (df, answers))
+        df, predictions = (x.astype({"unique_id": str}) for x in (df, predictions))
     df = polars.from_pandas(df).cast({"unique_id": id_type})
-    for axis in plot(df, answers).axes:
+    for axis in plot(df, predictions).axes:
         assert len(line(axis, "FIM")[0]) == H
 
 
 def test_dates_and_names_of_columns():
     df = series(start="2024-01-01", freq="D")
-    answers = forecast(df, freq="D")
+    predictions = forecast(df, freq="D")
     names = {"unique_id": "shop", "ds": "day", "y": "sales"}
-    df, answers = (x.assign(ds=x["ds"].dt.date).rename(columns=names) for x in (df, answers))
-    figure = plot(df, answers, id_col="shop", time_col="day", target_col="sales")
+    df, predictions = (x.assign(ds=x["ds"].dt.date).rename(columns=names) for x in (df, predictions))
+    figure = plot(df, predictions, id_col="shop", time_col="day", target_col="sales")
     assert len(line(figure.axes[0], "FIM")[0]) == H
     assert any("Feb" in tick for tick in ticks(figure, figure.axes[0]))
 
@@ -129,8 +129,8 @@ def test_dates_and_names_of_columns():
 def test_arrays():
     rng = np.random.default_rng(0)
     t = np.sort(rng.uniform(0, 5, 20))
-    answers = pd.DataFrame({"unique_id": [0, 0, 1, 1], "ds": [5.5, 6.5, 7.0, 7.5], "FIM": [1.0, 2.0, 3.0, 4.0]})
-    figure = plot([(t, t**2), (t, t**2, t > 1)], answers)
+    predictions = pd.DataFrame({"unique_id": [0, 0, 1, 1], "ds": [5.5, 6.5, 7.0, 7.5], "FIM": [1.0, 2.0, 3.0, 4.0]})
+    figure = plot([(t, t**2), (t, t**2, t > 1)], predictions)
     assert [axis.get_title(loc="left") for axis in figure.axes] == ["series 0", "series 1"]
     (observed,) = lines(figure.axes[0], "observed")
     assert observed.get_marker() == "." and observed.get_markevery() is None  # each point of an uneven series is seen
@@ -139,16 +139,16 @@ def test_arrays():
 
 
 def test_a_series_without_observations():
-    answers = pd.DataFrame({"unique_id": 0, "ds": [4, 5], "FIM": [np.nan, np.nan]})
-    figure = plot([np.nan] * 4, answers)
+    predictions = pd.DataFrame({"unique_id": 0, "ds": [4, 5], "FIM": [np.nan, np.nan]})
+    figure = plot([np.nan] * 4, predictions)
     assert figure.axes[0].texts[0].get_text() == "no observation"
     figure.draw_without_rendering()
 
 
 def test_names_are_not_formulas():
     df = series(["$a^b$", "_b", "x" * 200])
-    answers = forecast(df, model="_F$", levels=())
-    figure = plot(df, answers)
+    predictions = forecast(df, model="_F$", levels=())
+    figure = plot(df, predictions)
     figure.draw_without_rendering()
     assert legend(figure) == ["observed", "_F$"]
     assert len(figure.axes[2].get_title(loc="left")) == 48
@@ -161,33 +161,33 @@ def test_names_are_not_formulas():
         (dict(ids=[]), "ids: give at least one"),
         (dict(max_ids=0), "max_ids=0: must be a whole number of at least 1"),
         (dict(max_history=1.5), "max_history=1.5: must be a whole number of at least 1"),
-        (dict(answers=forecast(series("xy"))), "answers: they have none of the series of df, such as 'a'"),
+        (dict(predictions=forecast(series("xy"))), "predictions: they have none of the series of df, such as 'a'"),
         (
-            dict(answers=forecast(series()).drop(columns="ds")),
-            "answers: there is no column 'ds', only 'unique_id', 'FIM'",
+            dict(predictions=forecast(series()).drop(columns="ds")),
+            "predictions: there is no column 'ds', only 'unique_id', 'FIM'",
         ),
         (
-            dict(answers=forecast(series())[["unique_id", "ds"]]),
-            "answers: none of the columns holds predictions: 'unique_id', 'ds'",
+            dict(predictions=forecast(series())[["unique_id", "ds"]]),
+            "predictions: none of the columns holds predictions: 'unique_id', 'ds'",
         ),
-        (dict(answers=[1.0, 2.0]), "answers: this list is not a frame of pandas or polars"),
+        (dict(predictions=[1.0, 2.0]), "predictions: this list is not a frame of pandas or polars"),
         (
-            dict(answers=forecast(series()).assign(ds=range(H))),
-            "answers: column 'ds' holds numbers, but the times of the",
-        ),
-        (
-            dict(answers=forecast(series()).assign(ds=pd.date_range("2030", periods=H, tz="UTC"))),
-            "answers: column 'ds' has a time zone, but the times of the series have none",
+            dict(predictions=forecast(series()).assign(ds=range(H))),
+            "predictions: column 'ds' holds numbers, but the times of the",
         ),
         (
-            dict(answers=pd.concat([forecast(series())] * 2)),
-            "answers: column 'ds' has 2023-05-31 .* for the second time",
+            dict(predictions=forecast(series()).assign(ds=pd.date_range("2030", periods=H, tz="UTC"))),
+            "predictions: column 'ds' has a time zone, but the times of the series have none",
+        ),
+        (
+            dict(predictions=pd.concat([forecast(series())] * 2)),
+            "predictions: column 'ds' has 2023-05-31 .* for the second time",
         ),
     ],
 )
 def test_what_cannot_be_drawn(change, message):
     with pytest.raises(InputError, match=f"^{message}"):
-        plot(series("ab"), **{"answers": forecast(series("ab")), **change})
+        plot(series("ab"), **{"predictions": forecast(series("ab")), **change})
 
 
 def test_without_matplotlib(monkeypatch):

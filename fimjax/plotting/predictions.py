@@ -81,19 +81,19 @@ class _Column(NamedTuple):
     values: list[np.ndarray]
 
 
-def open_answers(answers: Any, id_col: str, time_col: str) -> nw.DataFrame:
+def open_predictions(predictions: Any, id_col: str, time_col: str) -> nw.DataFrame:
     """Opens a frame of predictions, which must have ids and times."""
     try:
-        frame = nw.from_native(answers, eager_only=True)
+        frame = nw.from_native(predictions, eager_only=True)
     except (TypeError, NarwhalsError) as error:
         fault = (
             "has two columns of one name" if isinstance(error, NarwhalsError) else "is not a frame of pandas or polars"
         )
-        fault = "must be collected: call collect() first" if hasattr(answers, "collect") else fault
-        raise InputError(f"answers: this {type(answers).__name__} {fault}") from error
+        fault = "must be collected: call collect() first" if hasattr(predictions, "collect") else fault
+        raise InputError(f"predictions: this {type(predictions).__name__} {fault}") from error
     for name in (id_col, time_col):
         if name not in frame.columns:
-            raise InputError(f"answers: there is no column {name!r}, only {', '.join(map(repr, frame.columns))}")
+            raise InputError(f"predictions: there is no column {name!r}, only {', '.join(map(repr, frame.columns))}")
     return frame
 
 
@@ -122,7 +122,7 @@ def find_models(frame: nw.DataFrame, taken: Sequence[str]) -> dict[str, ModelCol
         median = model.quantiles.pop(50.0, None)
         model.point = model.point or median
     if not models:
-        raise InputError(f"answers: none of the columns holds predictions: {', '.join(map(repr, frame.columns))}")
+        raise InputError(f"predictions: none of the columns holds predictions: {', '.join(map(repr, frame.columns))}")
     return models
 
 
@@ -183,11 +183,11 @@ def _read(rows: nw.DataFrame, id_col: str, time_col: str, target_col: str, dates
     try:
         schema, stamps, values = read_frame(rows.to_native(), id_col, time_col, target_col)
     except InputError as error:
-        raise InputError(f"answers: {error}") from error
+        raise InputError(f"predictions: {error}") from error
     if (stamps[0].dtype.kind == "M") != dates:
         there, wanted = ("numbers", "dates") if dates else ("dates", "numbers")
-        raise InputError(f"answers: column {time_col!r} holds {there}, but the times of the series are {wanted}")
+        raise InputError(f"predictions: column {time_col!r} holds {there}, but the times of the series are {wanted}")
     if (schema.zone is None) != (zone is None):
         there, wanted = ("no time zone", "one") if zone is not None else ("a time zone", "none")
-        raise InputError(f"answers: column {time_col!r} has {there}, but the times of the series have {wanted}")
+        raise InputError(f"predictions: column {time_col!r} has {there}, but the times of the series have {wanted}")
     return _Column(schema.ids, stamps, values)
