@@ -153,8 +153,10 @@ def changed(**entries):
         (lambda: from_dict({"kind": "Nothing"}), "kind: 'Nothing' is not one of"),
         (changed(colour="red"), "Config: unknown keys colour"),
         (changed(schema=SCHEMA + 1), f"schema: {SCHEMA + 1} was written by a newer fimjax; .* up to {SCHEMA}"),
-        (changed(schema="new"), "schema: new was written by a newer fimjax"),
-        (changed(windows={"kind": "WindowConfig", "slots": 1}), "windows.slots: at least 2"),
+        (changed(schema="new"), "schema: 'new' is not a schema version"),
+        (changed(windows={**to_dict(WindowConfig()), "slots": 1}), "windows.slots: at least 2"),
+        (changed(windows={"kind": "WindowConfig", "slots": 8}), "WindowConfig: missing keys count, max_steps"),
+        (changed(windows={**to_dict(WindowConfig()), "slots": "8"}), "WindowConfig.slots: '8' is not a whole number"),
     ],
 )
 def test_an_impossible_setting_is_named(make, message):

@@ -61,7 +61,12 @@ def test_old_weights_give_the_same_config_and_parameters(old_folder):
 @pytest.mark.parametrize(
     "part, key, value, message",
     [
-        (None, "members", 3, "members: 3 networks in one model are no longer supported; load them one by one"),
+        (
+            None,
+            "members",
+            3,
+            "members: 3 networks in one model are no longer supported; fimjax 0.1 reads these weights",
+        ),
         ("model", "smoothers", False, "model.smoothers: False is an option that fimjax no longer has"),
         ("model", "learned_scale", True, "model.learned_scale: True is an option that fimjax no longer has"),
         ("model", "norm_first", False, "model.norm_first: False is an option that fimjax no longer has"),
