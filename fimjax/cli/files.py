@@ -71,6 +71,8 @@ def _read_standard_input() -> bytes:
 
 def format_of(path: Path, hint: str = "") -> str:
     """The format that the ending of a file stands for."""
+    if path.is_dir():
+        raise CommandError(f"{path}: is a folder, not a file")
     for ending, format in ENDINGS.items():
         if path.name.lower().endswith(ending):
             return format

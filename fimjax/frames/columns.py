@@ -107,4 +107,4 @@ def refuse_unsorted(before: Any, stamp: Any, row: int | np.integer, source: Sour
         source.refuse("goes back", row, ": sort the rows of each series by time")
     if isinstance(stamp, np.datetime64):
         stamp = pd.Timestamp(stamp, tz="UTC").tz_convert(zone)
-    source.refuse(f"has {stamp} for the second time", row)
+    source.refuse(f"repeats {stamp}", row)

@@ -168,7 +168,7 @@ def test_intervals_are_calibrated_on_request(folder, model, capsys, notes, calib
         (["air.csv", "--time", "day"], "--time: there is no column 'day', only 'month', 'passengers'"),
         (["air.csv", "--freq", "fortnight"], "freq='fortnight' is not a frequency that pandas knows"),
         (["air.csv", "--freq", "7"], "freq=7: the times are dates"),
-        (["twice.csv"], "column 'ds' has 2020-01-01 00:00:00 for the second time in line 4 (series 'twice')"),
+        (["twice.csv"], "column 'ds' repeats 2020-01-01 00:00:00 in line 4 (series 'twice')"),
         (["text.csv"], "column 'y' holds text: '?' in line 3 (series 'text')"),
         (["gap.csv"], "column 'ds' is missing in line 3"),
         (["whose.csv"], "column 'id' is missing in line 4"),

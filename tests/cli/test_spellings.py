@@ -84,7 +84,7 @@ def test_decimal_commas_are_reported(folder, model, capsys):
         ),
         ("date;y\n2020-01-01;1,5\n2020-01-02;2,5\n2020-01-03;1.500\n", "column 'y' holds text: '1,5' in line 2"),
         ("date;y\n2020-01-01;1,5\n2020-01-02;2,5\n2020-01-03;?\n", "column 'y' holds text: '?' in line 4"),
-        ("id,date,y\n7,2020-01-01,1\n7,2020-01-01,1\n", "for the second time in line 3 (series '7')"),
+        ("id,date,y\n7,2020-01-01,1\n7,2020-01-01,1\n", "repeats 2020-01-01 00:00:00 in line 3 (series '7')"),
         ("date,y\n01/02/20,1\n01/03/20,2\n", "give --date-format, such as %d/%m/%y or %m/%d/%y"),
     ],
 )

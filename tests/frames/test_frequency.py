@@ -263,7 +263,7 @@ def test_old_names_are_understood_without_a_word(old, new):
     [
         (dates("D"), "fortnight", "freq='fortnight' is not a frequency that pandas knows"),
         (dates("D"), "", "freq=''"),
-        (dates("D"), 1, "freq=1: the times are dates, so freq must be an alias of pandas"),
+        (dates("D"), 1, "freq=1: the times are dates, so freq must be a pandas alias"),
         (dates("D"), "-1D", "freq='-1D' is not a step forward"),
         (dates("D"), "0h", "freq='0h' is not a step forward"),
         (dates("D"), pd.offsets.Week(20_000, weekday=1), "is a step of more than 292 years"),

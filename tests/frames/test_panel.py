@@ -120,7 +120,7 @@ def test_the_index_of_a_series_is_its_times(index, stamps):
         ([[1.0, {}]], "y of series 0 holds a dict, not a number, in row 1"),
         ([True, False], "y of series 0 holds booleans"),
         (np.array([1j]), "y of series 0 holds complex numbers"),
-        (([0, 1, 1], Y), "t of series 0 has 1 for the second time in row 2"),
+        (([0, 1, 1], Y), "t of series 0 repeats 1 in row 2"),
         (([0, 2, 1], Y), "t of series 0 goes back in row 2: sort"),
         (([9, 2, 1], Y, [False, True, True]), "t of series 0 goes back in row 2"),
         (([0, 1, np.nan], Y), "t of series 0 is missing in row 2"),

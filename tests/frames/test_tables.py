@@ -183,10 +183,10 @@ def test_missing_values_are_missing(y):
         ({"ds": [*DAYS, *DAYS[:2], None]}, r"column 'ds' is missing in row 5 \(series 'a'\)"),
         ({"ds": [1.0, 1.0, 2.0, np.inf, 3.0, 3.0]}, r"column 'ds' is infinite in row 3 \(series 'a'\)"),
         ({"ds": [1, 1, 2, 3, 0, 2]}, r"column 'ds' goes back in row 4 \(series 'b'\): sort"),
-        ({"ds": [1, 1, 2, 2, 3, 2]}, r"column 'ds' has 2 for the second time in row 5 \(series 'a'\)"),
+        ({"ds": [1, 1, 2, 2, 3, 2]}, r"column 'ds' repeats 2 in row 5 \(series 'a'\)"),
         (
             {"ds": DAYS[[0, 0, 1, 1, 1, 2]].to_numpy()},
-            r"column 'ds' has 2024-03-31 00:00:00 for the second time in row 4 \(series 'b'\)",
+            r"column 'ds' repeats 2024-03-31 00:00:00 in row 4 \(series 'b'\)",
         ),
         ({"ds": ["2024-01-01"] * 6}, r"'ds' holds text \('2024-01-01'\), not dates .*: convert it with .*to_datetime"),
         ({"ds": [True] * 6}, "column 'ds' holds booleans"),
@@ -221,7 +221,7 @@ def test_columns_that_are_missing_are_named(frame):
         ({"y": [1j] * 6}, "column 'y' holds complex numbers"),
         ({"y": pd.Categorical([1, 2] * 3)}, "column 'y' holds categories"),
         ({"ds": np.array(["2024", "3000"] * 3, "M8[s]")}, r"'ds' is out of range \(3000-.* in row 1"),
-        ({"ds": DAYS[[0, 0, 0, 1, 2, 2]].tz_localize("Asia/Tokyo")}, r"has 2024-03-30 00:00:00\+09:00 for the second"),
+        ({"ds": DAYS[[0, 0, 0, 1, 2, 2]].tz_localize("Asia/Tokyo")}, r"repeats 2024-03-30 00:00:00\+09:00"),
     ],
 )
 def test_what_only_pandas_can_hold_is_refused_too(changes, message):

@@ -181,7 +181,7 @@ def test_names_are_not_formulas():
         ),
         (
             dict(predictions=pd.concat([forecast(series())] * 2)),
-            "predictions: column 'ds' has 2023-05-31 .* for the second time",
+            "predictions: column 'ds' repeats 2023-05-31 .*",
         ),
     ],
 )
