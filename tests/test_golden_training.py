@@ -92,7 +92,7 @@ LARGE = ("paper_fim", "paper_fim_local", "chronos_bolt", "nbeats")
 
 
 @pytest.fixture(autouse=True)
-def release_memory():
+def release_programs():
     yield
     jax.clear_caches()
 
