@@ -35,10 +35,26 @@ PEAKS = pytest.StashKey[dict[str, float]]()
 """Peak memory of each xdist worker in GB, by its name."""
 
 
+MEMORY_LIMIT = 1.5
+"""GB of memory from which on compiled programs are released between two tests of a module."""
+
+
 @pytest.fixture(autouse=True, scope="module")
 def release_memory() -> Iterator[None]:
     """Releases what a test module compiled and cached. Otherwise a worker would grow to several GB."""
     yield
+    _release()
+
+
+@pytest.fixture(autouse=True)
+def limit_memory() -> Iterator[None]:
+    """Releases compiled programs earlier if a module has many of them."""
+    yield
+    if _memory() > MEMORY_LIMIT:
+        _release()
+
+
+def _release() -> None:
     for name, module in list(sys.modules.items()):
         if name.split(".")[0] in ("tests", "fimjax"):
             for value in list(vars(module).values()):
@@ -55,6 +71,14 @@ def _return_free_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
     except (AttributeError, OSError):
         pass
+
+
+def _memory() -> float:
+    """Memory of this process now, in GB; 0 where the system does not say."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e9
+    except OSError:
+        return 0.0
 
 
 def _peak_memory() -> float:
