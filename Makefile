@@ -7,7 +7,7 @@ PIP = $(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-ch
 # One XLA device per core, and a compile cache. Huge pages save a CPU a twentieth to a quarter of a step's time.
 TRAIN = GLIBC_TUNABLES=glibc.malloc.hugetlb=1 $(BIN)/python train.py --cpu-devices -1 --compile-cache .cache/jax
 
-.PHONY: forecast test check golden wheel train weights frozen race ablation pictures gallery clean
+.PHONY: forecast test test-long check golden wheel train weights frozen race ablation pictures gallery clean
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
@@ -23,6 +23,10 @@ forecast: .venv/installed
 # Whole files go to one worker, so that each program is compiled once. Files run in the order of their names.
 test: .venv/installed
 	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder --durations 10
+
+# Tests that take minutes each: large models, distributions, a training that must learn.
+test-long: .venv/installed
+	$(BIN)/python -m pytest -n auto --dist load -m long --durations 10
 
 # Linter, formatter, types, and the direction of imports.
 check: .venv/installed

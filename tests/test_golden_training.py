@@ -87,8 +87,8 @@ def eleventh_update(config: Config, grads: dict, trained: dict) -> dict:
     return updates
 
 
-LARGE = ("paper_fim", "paper_fim_local", "chronos_bolt", "nbeats")
-"""Models of 8 to 50 million parameters, which take minutes: `make golden` compares them too."""
+SHORT = ("small_fim", "small_nbeats", "tiny_fim", "tiny_fim_local", "tiny_fim@similarity", "tiny_deeponet")
+"""One recipe of each kind. `make golden` compares all of them, models of 50 million parameters included."""
 
 
 @pytest.fixture(autouse=True)
@@ -99,7 +99,7 @@ def release_programs():
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[pytest.mark.long] if n in LARGE else []) for n in CONFIGS if n not in WITH_REMOVED_OPTIONS],
+    [pytest.param(n, marks=[] if n in SHORT else [pytest.mark.long]) for n in CONFIGS if n not in WITH_REMOVED_OPTIONS],
 )
 def test_a_training_step_is_as_before(name):
     config, old = load_config(name), stored(name)

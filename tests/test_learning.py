@@ -23,6 +23,7 @@ def short(config, steps, **training):
     return dataclasses.replace(config, training=training, windows=windows, prior=prior)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_short_run_beats_the_baselines(tmp_path):
     """`make train` prints the same figures for full runs."""

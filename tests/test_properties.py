@@ -101,7 +101,7 @@ def assert_same(found, expected, scale, tolerance=1e-5):
 # Batches, padding, chunks, order
 
 
-@examples(max_examples=20)
+@examples(max_examples=13)
 @given(st.lists(gappy(), min_size=1, max_size=8), st.randoms(use_true_random=False), horizons)
 def test_neither_company_nor_order_show(series, random, h):
     """To the last bit, where the batches are of one size."""
@@ -112,7 +112,7 @@ def test_neither_company_nor_order_show(series, random, h):
     np.testing.assert_array_equal(together[order.index(0)], alone)
 
 
-@examples(max_examples=12)
+@examples(max_examples=8)
 @given(
     st.lists(gappy(), min_size=9, max_size=12),
     horizons,
@@ -131,7 +131,7 @@ def test_chunks_batches_and_padding_do_not_show(series, h, changes):
         assert_same(a, b, spread(y))
 
 
-@examples(max_examples=25)
+@examples(max_examples=16)
 @given(gappy(), horizons)
 def test_a_row_without_a_value_is_no_row(series, h):
     t, y = series
@@ -143,7 +143,7 @@ def test_a_row_without_a_value_is_no_row(series, h):
 # Units and calendars
 
 
-@examples(max_examples=30)
+@examples(max_examples=20)
 @given(gappy(), horizons, st.floats(1e-6, 1e6), st.floats(-1e6, 1e6))
 def test_forecasts_have_the_units_of_their_series(series, h, scale, shift):
     t, y = series
@@ -152,7 +152,7 @@ def test_forecasts_have_the_units_of_their_series(series, h, scale, shift):
     np.testing.assert_allclose(moved, expected, rtol=1e-12, atol=1e-4 * scale * np.ptp(y))
 
 
-@examples(max_examples=30)
+@examples(max_examples=20)
 @given(gappy(), horizons, st.integers(-(2**40), 2**40), st.integers(1, 10**6), st.sampled_from([1, 4, 12]))
 def test_numbered_steps_may_begin_anywhere_and_have_any_length(series, h, shift, length, season):
     t, y = series
@@ -160,7 +160,7 @@ def test_numbered_steps_may_begin_anywhere_and_have_any_length(series, h, shift,
     np.testing.assert_array_equal(moved, forecast([series], h, season_length=season))
 
 
-@examples(max_examples=25)
+@examples(max_examples=16)
 @given(irregular(), horizons, st.integers(-1000, 1000), st.integers(-8, 8))
 def test_so_may_times_that_are_no_steps(series, h, shift, power):
     """Powers of two, for which the arithmetic of times is exact."""
@@ -169,7 +169,7 @@ def test_so_may_times_that_are_no_steps(series, h, shift, power):
     np.testing.assert_array_equal(moved, forecast([(t, y)], h, freq=1.0))
 
 
-@examples(max_examples=25)
+@examples(max_examples=16)
 @given(regular(), horizons, st.sampled_from([0.1, 0.2, 0.3, 1 / 12, 1 / 24, 0.7]))
 def test_steps_may_be_decimals(series, h, length):
     t, y = series
@@ -179,7 +179,7 @@ def test_steps_may_be_decimals(series, h, length):
 FREQUENCIES = ("D", "h", "15min", "MS", "ME", "W-SUN", "B", "QS")
 
 
-@examples(max_examples=40)
+@examples(max_examples=26)
 @given(gappy(), horizons, st.sampled_from(FREQUENCIES), st.integers(0, 3000), st.sampled_from([None, "Europe/Vienna"]))
 def test_dates_are_steps(series, h, freq, first, zone):
     t, y = series
@@ -193,7 +193,7 @@ def test_dates_are_steps(series, h, freq, first, zone):
 # Quantiles
 
 
-@examples(max_examples=25)
+@examples(max_examples=16)
 @given(gappy(), far_horizons, st.tuples(plain_values, plain_values), st.booleans())
 def test_quantiles_are_sorted_and_intervals_nested(series, h, bounds, bounded):
     settings = {"bounds": (min(bounds), max(bounds))} if bounded else {}
@@ -207,7 +207,7 @@ def test_quantiles_are_sorted_and_intervals_nested(series, h, bounds, bounded):
         assert quantiles.min() >= min(bounds) and quantiles.max() <= max(bounds)
 
 
-@examples(max_examples=15)
+@examples(max_examples=10)
 @given(gappy(), st.sampled_from([LONGEST + 1, 40, 57]))
 def test_intervals_do_not_shrink_from_window_to_window(series, h):
     answers = forecast([series], h)
@@ -219,26 +219,26 @@ def test_intervals_do_not_shrink_from_window_to_window(series, h):
 # Every series has an answer
 
 
-@examples(max_examples=40)
+@examples(max_examples=26)
 @given(any_times(wild_values), horizons)
 def test_every_finite_series_has_a_finite_forecast(series, h):
     quantiles = forecast([series], h)
     assert np.isfinite(quantiles).all() and np.all(quantiles[:, 1:-1] <= quantiles[:, 2:])
 
 
-@examples(max_examples=25)
+@examples(max_examples=16)
 @given(any_times(wild_values), far_horizons)
 def test_so_have_far_horizons_and_tails(series, h):
     assert np.isfinite(forecast([series], h, quantiles=TAILS)).all()
 
 
-@examples(max_examples=30)
+@examples(max_examples=20)
 @given(wild_values, st.integers(1, 30), horizons)
 def test_a_constant_goes_on(value, n, h):
     np.testing.assert_array_equal(forecast([(np.arange(n), np.full(n, value))], h), value)
 
 
-@examples(max_examples=10)
+@examples(max_examples=8)
 @given(st.lists(st.booleans(), min_size=1, max_size=6), horizons)
 def test_a_series_without_observations_has_none(empty, h):
     series = [(np.arange(5), np.full(5, np.nan) if none else np.arange(5.0)) for none in empty]
@@ -282,7 +282,7 @@ def frames(draw):
 COLUMNS = {"id_col": "name", "time_col": "when", "target_col": "count"}
 
 
-@examples(max_examples=30)
+@examples(max_examples=20)
 @given(frames(), horizons, st.booleans())
 def test_the_frame_out_is_like_the_frame_in(df, h, in_polars):
     before = df.copy(deep=True)
@@ -313,14 +313,14 @@ def query(series, times, **settings):
 asked_times = st.lists(st.floats(-20, 80, width=32), min_size=1, max_size=8)
 
 
-@examples(max_examples=25)
+@examples(max_examples=16)
 @given(any_times(wild_values), asked_times)
 def test_every_time_has_a_finite_answer(series, times):
     quantiles = query(series, times)
     assert np.isfinite(quantiles).all() and np.all(quantiles[:, 1:-1] <= quantiles[:, 2:])
 
 
-@examples(max_examples=25)
+@examples(max_examples=16)
 @given(any_times(plain_values), asked_times, st.floats(1e-3, 1e3), st.floats(-1e3, 1e3), st.integers(-1000, 1000))
 def test_answers_at_any_time_have_the_units_of_their_series(series, times, scale, shift, later):
     t, y = np.round(series[0] * 1024) / 1024, series[1]
@@ -329,7 +329,7 @@ def test_answers_at_any_time_have_the_units_of_their_series(series, times, scale
     np.testing.assert_allclose(moved, shift + scale * query((t, y), times), rtol=1e-12, atol=1e-4 * scale * np.ptp(y))
 
 
-@examples(max_examples=20)
+@examples(max_examples=13)
 @given(st.lists(gappy(), min_size=1, max_size=5))
 def test_interpolation_answers_each_step_once_and_alone(series):
     model = forecaster()

@@ -15,6 +15,7 @@ def prior_of(variant):
     return parse(["--config", ablation.CONFIG, "--run", "x", *variant.overrides()]).settings.prior.weights
 
 
+@pytest.mark.long
 def test_each_variant_changes_its_family_and_nothing_else():
     whole = prior_of(Variant(FULL, ""))
     assert {name: x for name, x in dataclasses.asdict(whole).items() if x} == ablation.WEIGHTS

@@ -61,6 +61,7 @@ def test_a_run_with_another_name_is_rejected(name):
         race.split_name(name)
 
 
+@pytest.mark.long
 def test_facts_about_a_run_come_from_its_config_and_log(tmp_path):
     config = run_config(dataclasses.replace(GRID_MODELS["nbeats"], horizon=12))
     train(config, tmp_path / "nbeats-3")

@@ -88,9 +88,9 @@ def test_parameters_are_averaged(runs, tmp_path):
     chex.assert_trees_all_close(found, shift(1.0), rtol=1e-5, atol=1e-5)
     assert about["average"] == {"1": 0.25, "2": 0.25, "3": 0.5} and about["steps"] == 5 + 5 + 3
     assert about["lineage"][-1]["parents"] == [1, 2]
-    wider = dataclasses.replace(fim, model=dataclasses.replace(fim.model, layers=7))
+    wider = dataclasses.replace(fim, model=dataclasses.replace(fim.model, feedforward=3))
     save_pretrained(tmp_path / "wider", wider, with_params(wider.model)[1]["params"], {})
-    with pytest.raises(SystemExit, match="wider: its parameters cannot be averaged with the run's: model.layers"):
+    with pytest.raises(SystemExit, match="wider: its parameters cannot be averaged with the run's: model.feedforward"):
         bundle(tmp_path / "fim", tmp_path / "weights", average_with=tmp_path / "wider")
 
 

@@ -29,6 +29,7 @@ def test_the_regression_is_robust_to_outliers():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_in_the_prior_long_growth_continues_and_booms_do_not():
     setting = SETTINGS["m4_quarterly"]
     row = describe(measure_changes(*prior_series(setting, get_config().prior), setting.season))

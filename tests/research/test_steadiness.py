@@ -31,6 +31,7 @@ def test_series_without_noise_logarithm_or_enough_seasons_are_skipped(y, season)
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_in_the_prior_levels_move_with_the_noise_as_in_m4():
     setting = SETTINGS["m4_quarterly"]
     rows = describe(prior_series(setting, get_config().prior)[0], setting.season)

@@ -105,6 +105,7 @@ def test_two_processes_train_and_one_continues(tmp_path):
     assert train(longer, run, devices=jax.devices()[:2], resume=True).step == 9
 
 
+@pytest.mark.long
 @pytest.mark.processes
 def test_a_signal_to_one_process_stops_both_at_the_same_step(tmp_path):
     run = tmp_path / "run"

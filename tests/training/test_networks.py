@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import jax
+import pytest
 
 from fimjax.training.loop import train
 from fimjax.training.picture import draw_run
@@ -11,6 +12,7 @@ from tests.models.examples import GRID_MODELS
 from tests.training.examples import run_config
 
 
+@pytest.mark.long
 def test_a_run_validates_and_draws(tmp_path):
     train(run_config(dataclasses.replace(GRID_MODELS["nbeats"], horizon=12)), tmp_path, devices=jax.devices()[:1])
     lines = [json.loads(line) for line in (tmp_path / "metrics.jsonl").read_text().splitlines()]
