@@ -159,8 +159,8 @@ def test_intervals_are_calibrated_on_request(folder, model, capsys, notes, calib
     "arguments, message",
     [
         (["none.csv"], "none.csv: No such file or directory"),
-        (["."], ".: its ending is none of"),
-        (["folder.csv"], "folder.csv: Is a directory"),
+        (["."], ".: is a folder, not a file"),
+        (["folder.csv"], "folder.csv: is a folder, not a file"),
         (["air.csv", "--output", "out.txt"], "out.txt: its ending is none of .csv, .csv.gz, .parquet"),
         (["air.csv", "--output", "no/out.csv"], "no/out.csv: there is no folder no to write it to"),
         (["air.csv", "--output", "./air.csv"], "--output: air.csv is the input file and would be overwritten"),

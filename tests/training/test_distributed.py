@@ -87,6 +87,7 @@ def test_raw_gradients_of_two_processes_are_those_of_one(tmp_path):
         assert difference < 1e-4 * optax.tree.norm(expected)
 
 
+@pytest.mark.long
 @pytest.mark.processes
 def test_two_processes_train_and_one_continues(tmp_path):
     run = tmp_path / "run"

@@ -106,6 +106,7 @@ def test_head_sizes_that_cudnn_does_not_support_are_refused():
         dataclasses.replace(config, model=inner, training=training)
 
 
+@pytest.mark.long
 def test_recomputed_layers_have_the_same_gradient():
     config, layers = FIM_RUN, 4
     model, variables = with_params(config.model)
